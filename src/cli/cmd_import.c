@@ -26,8 +26,8 @@ const cli_usage cli_import_usage = {
     .most = 1,
     .lacks = "a folder or a package",
     .about = "Converts a model of another program to a translator's folder: a Hugging "
-             "Face folder of MarianMT, M2M-100 or NLLB, one that Marian wrote, one of "
-             "CTranslate2, or a package of Argos.",
+             "Face folder of MarianMT, M2M-100, NLLB or mBART-50, one that Marian "
+             "wrote, one of CTranslate2, or a package of Argos.",
     .more = "  clattn import opus-mt-en-de --out runs/en-de\n"
             "  clattn import translate-en_de-1_0.argosmodel --out runs/en-de\n"
             "  clattn translate --model runs/en-de < test.en",

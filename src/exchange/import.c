@@ -106,12 +106,13 @@ static const char *language(const marian *m, const char *key, const char *otherw
 static json_t *network_settings(const marian *m)
 {
     static const char *const positions[] = { "tensor2tensor", "marian", "fairseq",
-                                             "opennmt" };
+                                             "opennmt", "learned" };
     const char *const tied = m->tied ? m->shared ? "all" : "output" : "none";
     const bool old = m->family == FAMILY_MARIAN;
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:b, s:s, s:f, s:s,"
-        " s:b, s:b, s:b, s:b}",
+        "{s:i, s:b, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:b, s:s,"
+        " s:f, s:s, s:b, s:b, s:b, s:b}",
+        "max_positions", m->max_positions, "embedding_norm", m->max_positions > 0,
         "model", "translator", "data", ".", "source",
         language(m, old ? "source_lang" : "src_lang", "source"), "target",
         language(m, old ? "target_lang" : "tgt_lang", "target"), "preset", "vaswani",

@@ -1,4 +1,5 @@
-/* import_languages.c - the languages of M2M-100 and the numbers of NLLB's pieces. */
+/* import_languages.c - the languages of M2M-100 and mBART-50, and the numbers of
+ * pieces that SentencePiece has. */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,14 +23,15 @@ static cla_status no_memory(const marian *m)
     return cla_fail(CLA_E_NOMEM, "%s: out of memory", m->dir);
 }
 
-/* Enters the languages of a list from the number `first` on. */
+/* Enters the languages of a list from the number `first` on, with `edge` on both sides
+ * of a name. */
 static cla_status add_listed(const marian *m, json_t *tokens, const char *list,
-                             size_t first)
+                             const char *edge, size_t first)
 {
     for (const char *at = list; *at; first++) {
         const size_t size = strcspn(at, " ");
         char token[24];
-        snprintf(token, sizeof token, "__%.*s__", (int)size, at);
+        snprintf(token, sizeof token, "%s%.*s%s", edge, (int)size, at, edge);
         if (json_object_set_new(tokens, token, json_integer((json_int_t)first))) {
             return no_memory(m);
         }
@@ -48,7 +50,7 @@ cla_status cla_m2m100_add_languages(const marian *m, json_t *tokens)
                                  "is '%.80s', must be m2m100 or wmt21", name);
     }
     const size_t pieces = json_object_size(tokens);
-    return add_listed(m, tokens, other ? wmt21 : m2m100, pieces);
+    return add_listed(m, tokens, other ? wmt21 : m2m100, "__", pieces);
 }
 
 /* ---- NLLB ------------------------------------------------------------------------ */
@@ -123,6 +125,17 @@ cla_status cla_nllb_add_languages(const marian *m, json_t *tokens)
     return status;
 }
 
+/* The languages of mBART-50 in the order of their numbers, and the token behind them.
+ * Source: Tang et al. 2020, as transformers numbers them. */
+static const char mbart50[] =
+    "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ "
+    "ko_KR "
+    "lt_LT lv_LV my_MM ne_NP nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN af_ZA az_AZ "
+    "bn_IN "
+    "fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF pt_XX "
+    "sv_SE "
+    "sw_KE ta_IN te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI <mask>";
+
 cla_status cla_nllb_tokens(const marian *m, json_t **tokens)
 {
     *tokens = json_object();
@@ -130,5 +143,7 @@ cla_status cla_nllb_tokens(const marian *m, json_t **tokens)
         return no_memory(m);
     }
     CLA_TRY(list_pieces(m, *tokens));
-    return cla_nllb_add_languages(m, *tokens);
+    return m->family == FAMILY_MBART
+               ? add_listed(m, *tokens, mbart50, "", json_object_size(*tokens))
+               : cla_nllb_add_languages(m, *tokens);
 }

@@ -1,5 +1,5 @@
-/* import_marian.h - reads the files of a Hugging Face folder: MarianMT, M2M-100 and
- * NLLB. */
+/* import_marian.h - reads the files of a Hugging Face folder: MarianMT, M2M-100, NLLB
+ * and mBART-50. */
 #pragma once
 
 #include "base/config.h"
@@ -23,6 +23,7 @@ typedef enum marian_family {
     FAMILY_MARIAN = TRANSLATION_PREFIX,
     FAMILY_M2M100 = TRANSLATION_M2M100, // norms in front; languages behind the pieces
     FAMILY_NLLB = TRANSLATION_NLLB,     // its network, pieces numbered by SentencePiece
+    FAMILY_MBART = TRANSLATION_MBART,   // learned positions; pieces as NLLB's
 } marian_family;
 
 typedef struct marian {
@@ -33,6 +34,7 @@ typedef struct marian {
     cla_activation activation;
     bool scaled, shared, tied, separate; // separate: two vocabularies
     bool pre_norm, output_bias;
+    int max_positions;                     // learned ones; 0: sines
     bool start_pad, start_end, source_end; // as in the settings of a translator
     int source_pieces, target_pieces;      // sizes of the vocabularies
     int end, pad;                          // ids in the folder

@@ -159,9 +159,9 @@ static cla_status read_length(marian *m, cla_config *g)
     CLA_TRY(cla_config_int(g, "max_length", &length, 2, TRANSLATION_MAX_LENGTH));
     CLA_TRY(cla_config_int(g, "max_new_tokens", &added, 0, TRANSLATION_MAX_LENGTH));
     m->search.most = added ? added : length - 1;
-    if (m->family == FAMILY_MARIAN && g == &m->config &&
-        !json_object_get(g->values, "forced_eos_token_id")) {
-        forced = m->end; // default of MarianConfig
+    const bool ends = m->family == FAMILY_MARIAN || m->family == FAMILY_MBART;
+    if (ends && g == &m->config && !json_object_get(g->values, "forced_eos_token_id")) {
+        forced = m->end; // default of MarianConfig and MBartConfig
     }
     CLA_TRY(cla_config_int(g, "forced_eos_token_id", &forced, -1, INT32_MAX));
     m->search.forced = forced >= 0;

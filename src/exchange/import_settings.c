@@ -27,7 +27,8 @@ void cla_marian_set_family(marian *m, int family)
 {
     const bool old = family == FAMILY_MARIAN;
     m->family = family;
-    m->output_bias = m->start_pad = old;
+    m->start_pad = old;
+    m->output_bias = old || family == FAMILY_MBART;
     m->pre_norm = m->start_end = !old;
     m->source_end = true;
 }
@@ -84,10 +85,15 @@ static cla_status read_kind(marian *m)
         cla_marian_set_family(m, listed ? FAMILY_M2M100 : FAMILY_NLLB);
         return CLA_OK;
     }
+    if (strcmp(type, "mbart") == 0) {
+        cla_marian_set_family(m, FAMILY_MBART);
+        return CLA_OK;
+    }
     return strcmp(type, "marian") == 0
                ? CLA_OK
-               : cla_config_refuse(&m->config, "model_type",
-                                   "is '%.80s': 'marian' and 'm2m_100' are read", type);
+               : cla_config_refuse(
+                     &m->config, "model_type",
+                     "is '%.80s': 'marian', 'm2m_100' and 'mbart' are read", type);
 }
 
 /* Reads a size that clattn has once for both stacks, so they must agree. */
@@ -105,7 +111,8 @@ static cla_status read_activation(marian *m)
 {
     static const char *const names[] = { "relu", "gelu", "silu", "swish", NULL };
     static const cla_activation read[] = { CLA_RELU, CLA_GELU, CLA_SILU, CLA_SILU };
-    int chosen = m->family == FAMILY_MARIAN ? 1 : 0;
+    const bool gelu = m->family == FAMILY_MARIAN || m->family == FAMILY_MBART;
+    int chosen = gelu ? 1 : 0;
     CLA_TRY(cla_config_choice(&m->config, "activation_function", names, &chosen));
     m->activation = read[chosen];
     return CLA_OK;
@@ -158,7 +165,7 @@ static cla_status read_tables(marian *m)
     enum { PIECES = 1 << 24 };
     cla_config *c = &m->config;
     m->shared = m->tied = true;
-    m->scaled = m->family != FAMILY_MARIAN;
+    m->scaled = m->family == FAMILY_M2M100 || m->family == FAMILY_NLLB;
     m->source_pieces = m->family == FAMILY_MARIAN ? 58101 : 128112;
     CLA_TRY(cla_config_bool(c, "scale_embedding", &m->scaled));
     CLA_TRY(cla_config_bool(c, "share_encoder_decoder_embeddings", &m->shared));
@@ -174,8 +181,29 @@ static cla_status read_tables(marian *m)
 
 /* ---- all of it ---------------------------------------------------------------- */
 
+/* mBART-25 has its languages behind the pieces of a source; only mBART-50 is read. */
+static cla_status check_mbart(marian *m)
+{
+    const char *name = "";
+    CLA_TRY(cla_config_text(&m->config, "tokenizer_class", &name));
+    CLA_TRY(!*name && m->tokenizer.values
+                ? cla_config_text(&m->tokenizer, "tokenizer_class", &name)
+                : CLA_OK);
+    m->max_positions = 1024;
+    CLA_TRY(cla_config_int(&m->config, "max_position_embeddings", &m->max_positions, 4,
+                           1 << 16));
+    m->search.most =
+        m->search.most < m->max_positions ? m->search.most : m->max_positions;
+    return strncmp(name, "MBart50Tokenizer", 16) == 0
+               ? CLA_OK
+               : cla_config_refuse(&m->config, "tokenizer_class",
+                                   "is '%.80s': of mBART's, 'MBart50Tokenizer' is read",
+                                   name);
+}
+
 static cla_status read_tokenizer(marian *m)
 {
+    CLA_TRY(m->family == FAMILY_MBART ? check_mbart(m) : CLA_OK);
     if (m->tokenizer.values) {
         CLA_TRY(cla_config_bool(&m->tokenizer, "separate_vocabs", &m->separate));
     }

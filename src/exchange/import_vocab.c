@@ -286,7 +286,7 @@ static cla_status read_vocab(const marian *m, marian_pieces *p, const char *name
 
 cla_status cla_marian_read_pieces(marian *m)
 {
-    if (m->family == FAMILY_NLLB) {
+    if (m->family == FAMILY_NLLB || m->family == FAMILY_MBART) {
         return read_numbered(m, &m->source);
     }
     CLA_TRY(read_vocab(m, &m->source, "vocab.json", m->source_pieces));

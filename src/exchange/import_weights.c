@@ -2,11 +2,10 @@
  * the parameters of a translator: transposes matrices, puts q, k and v side by side,
  * and sorts tables into the order of clattn's pieces. */
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "exchange/import_marian.h"
+#include "exchange/import_writer.h"
 #include "nn/coder.h"
 #include "train/folder.h"
 #include "train/made.h"
@@ -15,15 +14,6 @@
 static const float NEVER = -1e9f;
 
 enum { NAME = 64 };
-
-typedef struct writer {
-    const marian *m;
-    const char *path; // of the file that is read
-    cla_st_file file;
-    bool *used; // [file.count]
-    cla_made made;
-    int positions; // transformer_positions
-} writer;
 
 /* ---- tensors of the file ----------------------------------------------------- */
 
@@ -50,9 +40,8 @@ static cla_status check(const writer *w, const cla_st_tensor *t, int64_t rows,
                           t->name);
 }
 
-/* Reads a tensor. The caller frees the numbers. */
-static cla_status take(const writer *w, const char *name, int64_t rows, int64_t columns,
-                       float **numbers)
+cla_status cla_writer_take(const writer *w, const char *name, int64_t rows,
+                           int64_t columns, float **numbers)
 {
     const cla_st_tensor *t = cla_st_find(&w->file, name);
     *numbers = NULL;
@@ -89,7 +78,7 @@ static cla_status fuse(writer *w, const layers *l)
     for (int p = 0; p < n; p++) {
         float *from = NULL;
         snprintf(name, sizeof name, "%s%s.weight", l->prefix, l->part[p]);
-        CLA_TRY(take(w, name, l->out, l->in, &from));
+        CLA_TRY(cla_writer_take(w, name, l->out, l->in, &from));
         assert(matrix && from);
         for (int64_t o = 0; o < l->out; o++) {
             for (int64_t i = 0; i < l->in; i++) {
@@ -98,7 +87,7 @@ static cla_status fuse(writer *w, const layers *l)
         }
         free(from);
         snprintf(name, sizeof name, "%s%s.bias", l->prefix, l->part[p]);
-        CLA_TRY(take(w, name, 0, l->out, &from));
+        CLA_TRY(cla_writer_take(w, name, 0, l->out, &from));
         assert(bias && from);
         memcpy(bias + p * l->out, from, (size_t)l->out * sizeof *bias);
         free(from);
@@ -106,7 +95,7 @@ static cla_status fuse(writer *w, const layers *l)
     return CLA_OK;
 }
 
-static cla_status copy_norm(writer *w, const char *to, const char *from)
+cla_status cla_writer_norm(writer *w, const char *to, const char *from)
 {
     static const char *const ends[][2] = { { "gain", "weight" }, { "bias", "bias" } };
     const int64_t D = w->m->model;
@@ -116,7 +105,7 @@ static cla_status copy_norm(writer *w, const char *to, const char *from)
         snprintf(name, sizeof name, "%s.%s", to, ends[i][0]);
         CLA_TRY(cla_made_add(&w->made, name, 0, D, &made));
         snprintf(name, sizeof name, "%s.%s", from, ends[i][1]);
-        CLA_TRY(take(w, name, 0, D, &numbers));
+        CLA_TRY(cla_writer_take(w, name, 0, D, &numbers));
         assert(made && numbers);
         memcpy(made, numbers, (size_t)D * sizeof *made);
         free(numbers);
@@ -145,7 +134,7 @@ static cla_status copy_attention(writer *w, const char *to, const char *from,
     CLA_TRY(fuse(w, &out));
     snprintf(name, sizeof name, "%s.norm", to);
     snprintf(prefix, sizeof prefix, "%s_layer_norm", from);
-    return copy_norm(w, name, prefix);
+    return cla_writer_norm(w, name, prefix);
 }
 
 static cla_status copy_layer(writer *w, const char *stack, int i)
@@ -168,7 +157,7 @@ static cla_status copy_layer(writer *w, const char *stack, int i)
     CLA_TRY(fuse(w, &(layers){ to, from, { "fc2" }, F, D }));
     snprintf(to, sizeof to, "%s.%d.feed.norm", stack, i);
     snprintf(from, sizeof from, "model.%s.layers.%d.final_layer_norm", stack, i);
-    return copy_norm(w, to, from);
+    return cla_writer_norm(w, to, from);
 }
 
 /* ---- tables ------------------------------------------------------------------ */
@@ -199,7 +188,7 @@ static cla_status copy_table(writer *w, const char *to, const marian_pieces *p,
         }
         first = first ? first : t;
     }
-    CLA_TRY(take(w, first ? first->name : names[0], V, D, &numbers));
+    CLA_TRY(cla_writer_take(w, first ? first->name : names[0], V, D, &numbers));
     assert(numbers);
     cla_status status = cla_made_add(&w->made, to, V, D, &made);
     for (int64_t v = 0; v < V && !status; v++) {
@@ -216,7 +205,7 @@ static cla_status copy_bias(writer *w)
     float *made = NULL, *numbers = NULL;
     CLA_TRY(cla_made_add(&w->made, "output.bias", 0, V, &made));
     if (cla_st_find(&w->file, BIAS)) { // else zeros
-        CLA_TRY(take(w, BIAS, 1, V, &numbers));
+        CLA_TRY(cla_writer_take(w, BIAS, 1, V, &numbers));
     }
     assert(made);
     for (int64_t v = 0; v < V && numbers; v++) {
@@ -270,63 +259,6 @@ static cla_status copy_tables(writer *w)
     return m->output_bias ? copy_bias(w) : CLA_OK;
 }
 
-static bool close_to(const float *got, const float *want, int64_t n, float bar)
-{
-    for (int64_t i = 0; i < n; i++) {
-        if (fabsf(got[i] - want[i]) > bar) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Finds the kind of a table of position encodings. An absent one counts as Marian's. */
-static cla_status find_positions(const writer *w, const char *name, int *kind)
-{
-    const cla_st_tensor *t = cla_st_find(&w->file, name);
-    float *want = NULL, *got = NULL;
-    *kind = TRANSFORMER_MARIAN;
-    if (!t) return CLA_OK;
-    const int64_t rows = t->rank == 2 ? t->shape[0] : 1, D = w->m->model;
-    CLA_TRY(take(w, name, rows, D, &got));
-    cla_status status = cla_alloc(&want, (size_t)(rows * D) + 1, sizeof *want);
-    const float bar = t->dtype == CLA_ST_F16    ? 1e-3f
-                      : t->dtype == CLA_ST_BF16 ? 8e-3f
-                                                : 1e-5f; // rounding of a sine
-    bool found = false;
-    if (!status) {
-        cla_coder_signal_marian(want, rows, D);
-        found = close_to(got, want, rows * D, bar);
-    }
-    if (!status && !found) {
-        *kind = TRANSFORMER_TENSOR2TENSOR;
-        cla_coder_signal(want, rows, D);
-        found = close_to(got, want, rows * D, bar);
-    }
-    free(want);
-    free(got);
-    return status || found
-               ? status
-               : cla_fail(CLA_E_INPUT,
-                          "%s: tensor '%s' holds other numbers than Marian's or "
-                          "tensor2tensor's sines: learned positions are not read",
-                          w->path, name);
-}
-
-static cla_status read_positions(const writer *w, int *kind)
-{
-    static const char encoder[] = "model.encoder.embed_positions.weight",
-                      decoder[] = "model.decoder.embed_positions.weight";
-    int other = 0;
-    CLA_TRY(find_positions(w, encoder, kind));
-    CLA_TRY(find_positions(w, decoder, &other));
-    return *kind == other
-               ? CLA_OK
-               : cla_fail(CLA_E_INPUT,
-                          "%s: the sines of tensor '%s' are not those of the decoder",
-                          w->path, encoder);
-}
-
 static cla_status copy_all(writer *w)
 {
     CLA_TRY(copy_tables(w));
@@ -337,11 +269,13 @@ static cla_status copy_all(writer *w)
         CLA_TRY(copy_layer(w, "decoder", i));
     }
     if (w->m->pre_norm) {
-        CLA_TRY(copy_norm(w, "encoder.norm", "model.encoder.layer_norm"));
-        CLA_TRY(copy_norm(w, "decoder.norm", "model.decoder.layer_norm"));
+        CLA_TRY(cla_writer_norm(w, "encoder.norm", "model.encoder.layer_norm"));
+        CLA_TRY(cla_writer_norm(w, "decoder.norm", "model.decoder.layer_norm"));
     }
     if (w->m->family == FAMILY_MARIAN) {
-        CLA_TRY(read_positions(w, &w->positions));
+        CLA_TRY(cla_writer_sines(w));
+    } else if (w->m->family == FAMILY_MBART) {
+        CLA_TRY(cla_writer_learned(w));
     } else {
         w->positions = TRANSFORMER_FAIRSEQ; // whatever an old file holds
     }

@@ -36,6 +36,19 @@ static cla_status add_tables(transformer *m, cla_params *params)
         CLA_TRY(
             cla_param_zeros(params, &m->output_bias, c->target_pieces, "output.bias"));
     }
+    for (int i = 0; i < 2; i++) {
+        static const char *const tables[] = { "encoder.positions",
+                                              "decoder.positions" };
+        static const char *const norms[] = { "encoder.embedding_norm",
+                                             "decoder.embedding_norm" };
+        CLA_TRY(
+            c->positions == TRANSFORMER_LEARNED
+                ? add_table(m, params, &m->positions[i], c->max_positions, tables[i])
+                : CLA_OK);
+        CLA_TRY(c->embedding_norm ? cla_coder_norm_init(&m->embedding_norm[i],
+                                                        &c->coder, params, norms[i])
+                                  : CLA_OK);
+    }
     const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
     return c->source_vector
                ? cla_param_add(params, &m->source_vector, zeros, 2,
@@ -174,21 +187,46 @@ static cla_status upload_ids(const transformer *m, cla_tape *tape, cla_tensor **
     return status;
 }
 
-static cla_status embed(transformer *m, cla_tape *tape, cla_tensor **x,
-                        cla_tensor *table, const transformer_tokens *t)
+/* Gives the table of positions of a stack, which has `longest` rows at least. */
+static cla_status find_positions(transformer *m, cla_tape *tape, int stack,
+                                 int64_t longest, cla_tensor **table)
 {
+    const int most = m->config.max_positions;
+    if (m->config.positions != TRANSFORMER_LEARNED) {
+        CLA_TRY(reach(m, cla_tape_runtime(tape), longest));
+        *table = m->signal;
+        return CLA_OK;
+    }
+    *table = m->positions[stack];
+    return longest <= most
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT,
+                          "a sentence has %lld pieces, the model learned %d positions",
+                          (long long)longest, most);
+}
+
+enum { ENCODER, DECODER };
+
+static cla_status embed(transformer *m, cla_tape *tape, cla_tensor **x, int stack,
+                        const transformer_tokens *t)
+{
+    cla_tensor *table =
+        stack == ENCODER && m->source_table ? m->source_table : m->target_table;
     const float scale = m->config.unscaled ? 1 : sqrtf((float)m->config.coder.model);
-    cla_tensor *ids = NULL, *positions = NULL, *signal = NULL;
+    cla_tensor *ids = NULL, *positions = NULL, *signal = NULL, *rows = NULL;
     int64_t longest = 0;
     for (int64_t i = 0; i < t->count; i++) {
         longest = t->position[i] >= longest ? t->position[i] + 1 : longest;
     }
-    CLA_TRY(reach(m, cla_tape_runtime(tape), longest));
+    CLA_TRY(find_positions(m, tape, stack, longest, &rows));
     CLA_TRY(upload_ids(m, tape, &ids, t));
     CLA_TRY(cla_tape_ids(tape, &positions, t->count, t->position));
     CLA_TRY(cla_embedding(tape, x, table, ids, scale));
-    CLA_TRY(cla_embedding(tape, &signal, m->signal, positions, 1));
-    return cla_add(tape, x, *x, signal);
+    CLA_TRY(cla_embedding(tape, &signal, rows, positions, 1));
+    CLA_TRY(cla_add(tape, x, *x, signal));
+    return m->config.embedding_norm
+               ? cla_coder_norm_forward(&m->embedding_norm[stack], tape, x, *x)
+               : CLA_OK;
 }
 
 /* Adds the source vector to each of the count rows of x. */
@@ -212,9 +250,9 @@ cla_status cla_transformer_encode(transformer *m, cla_tape *tape, cla_tensor **m
 {
     const transformer_tokens *t = &b->source;
     coder_input in = { .rows = { .query = t->rows, .key = t->rows } };
-    cla_tensor *table = m->source_table ? m->source_table : m->target_table, *x = NULL;
+    cla_tensor *x = NULL;
     cla_tape_rows(tape, (uint32_t)t->first);
-    CLA_TRY(embed(m, tape, &x, table, t));
+    CLA_TRY(embed(m, tape, &x, ENCODER, t));
     if (m->source_vector) {
         CLA_TRY(add_vector(m, tape, &x, t->count));
     }
@@ -247,7 +285,7 @@ cla_status cla_transformer_logits(transformer *m, cla_tape *tape, cla_tensor **l
     const transformer_tokens *t = &b->input;
     cla_tensor *x = NULL;
     cla_tape_rows(tape, (uint32_t)t->first);
-    CLA_TRY(embed(m, tape, &x, m->target_table, t));
+    CLA_TRY(embed(m, tape, &x, DECODER, t));
     CLA_TRY(cla_coder_dropout(tape, &x, x, m->config.coder.dropout));
     for (int i = 0; i < m->config.decoder_layers; i++) {
         coder_input in = { .rows = { .query = t->rows, .key = t->rows, .causal = true },
@@ -329,7 +367,7 @@ cla_status cla_transformer_next(transformer *m, cla_tape *tape, cla_tensor **log
         position[i] = s->position;
     }
     const transformer_tokens t = { s->sequences, s->token, position, s->one, 0 };
-    const cla_status status = embed(m, tape, &x, m->target_table, &t);
+    const cla_status status = embed(m, tape, &x, DECODER, &t);
     free(position);
     CLA_TRY(status);
     for (int i = 0; i < m->config.decoder_layers; i++) {

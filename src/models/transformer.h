@@ -28,6 +28,7 @@ typedef enum transformer_positions {
     TRANSFORMER_MARIAN,        // cla_coder_signal_marian
     TRANSFORMER_FAIRSEQ,       // cla_coder_signal of positions from 2 on (M2M-100)
     TRANSFORMER_OPENNMT,       // cla_coder_signal_opennmt
+    TRANSFORMER_LEARNED,       // a trained table for each stack
 } transformer_positions;
 
 typedef struct transformer_config {
@@ -35,12 +36,14 @@ typedef struct transformer_config {
     int layers;                       // of the encoder
     int decoder_layers;               // 0: as the encoder
     int tied;                         // transformer_tied
-    bool source_vector; // a trained vector is added to each token of the source
-    bool unscaled;      // embeddings are not multiplied by sqrt(D)
-    bool output_bias;   // a trained bias of the logits
-    bool start_pad;     // a target starts with piece 0; else with a zero embedding
-    bool start_end;     // or with the piece that ends sentences
-    int positions;      // transformer_positions
+    bool source_vector;  // a trained vector is added to each token of the source
+    bool unscaled;       // embeddings are not multiplied by sqrt(D)
+    bool output_bias;    // a trained bias of the logits
+    bool start_pad;      // a target starts with piece 0; else with a zero embedding
+    bool start_end;      // or with the piece that ends sentences
+    int positions;       // transformer_positions
+    int max_positions;   // rows of each table of TRANSFORMER_LEARNED
+    bool embedding_norm; // norms of the embeddings with their positions
     double smoothing;
     coder_config coder;
     int first, last; // layers, from 1, with coder.self and convolutions
@@ -48,7 +51,7 @@ typedef struct transformer_config {
     // coder.hard is for the decoder's last layer alone
 } transformer_config;
 
-/* Writes the encodings [count,D] of positions 0 .. count-1 of a kind. Errors:
+/* Writes the encodings [count,D] of positions 0 .. count-1 of a kind of sines. Errors:
  * CLA_E_NOMEM. */
 cla_status cla_transformer_signal(int kind, int64_t count, int64_t D, float *signal);
 
@@ -76,7 +79,9 @@ typedef struct transformer {
     cla_tensor *output_bias;                                // [V] or NULL
     coder_layer encoder[TRANSFORMER_LAYERS], decoder[TRANSFORMER_LAYERS];
     coder_norm encoder_norm, decoder_norm; // at the end of pre-norm stacks
-    cla_tensor *signal;                    // [reach,D] position encodings
+    cla_tensor *positions[2];     // [max_positions,D] learned, encoder and decoder
+    coder_norm embedding_norm[2]; // the same
+    cla_tensor *signal;           // [reach,D] position encodings
     int64_t reach;
 } transformer;
 

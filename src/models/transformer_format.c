@@ -13,6 +13,8 @@ static const char *foreign_to_both(const transformer_config *c)
            : c->coder.convolutions                         ? "convolutions"
            : c->coder.hard.on                              ? "cross"
            : c->source_vector                              ? "source_vector"
+           : c->positions == TRANSFORMER_LEARNED           ? "positions"
+           : c->embedding_norm                             ? "embedding_norm"
                                                            : NULL;
 }
 

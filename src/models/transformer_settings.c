@@ -5,8 +5,8 @@
 #include "ops/activation.h"
 
 static const char *const tied_names[] = { "none", "output", "all", NULL };
-static const char *const position_names[] = { "tensor2tensor", "marian", "fairseq",
-                                              "opennmt", NULL };
+static const char *const position_names[] = { "tensor2tensor", "marian",  "fairseq",
+                                              "opennmt",       "learned", NULL };
 static const char *const where_names[] = { "encoder", "decoder", "both", NULL };
 static const char *const preset_names[] = { "vaswani", "csan", "hard", NULL };
 
@@ -129,6 +129,12 @@ static cla_status read_ends(transformer_config *c, cla_config *s)
                 ? cla_config_refuse(s, "start_end", "and start_pad: one of them")
                 : CLA_OK);
     CLA_TRY(cla_config_choice(s, "positions", position_names, &c->positions));
+    CLA_TRY(cla_config_int(s, "max_positions", &c->max_positions, 0, 1 << 20));
+    CLA_TRY(cla_config_bool(s, "embedding_norm", &c->embedding_norm));
+    if (c->positions == TRANSFORMER_LEARNED && !c->max_positions) {
+        return cla_config_refuse(s, "max_positions",
+                                 "is 0: learned positions need a number of them");
+    }
     c->unscaled = !scaled;
     return CLA_OK;
 }
@@ -162,11 +168,12 @@ cla_status cla_transformer_renew(cla_config *settings, const cla_config *run)
     const int where = both ? TRANSFORMER_BOTH : TRANSFORMER_ENCODER;
     json_t *layers = json_object_get(run->values, "layers");
     CLA_TRY(cla_config_complete(
-        settings, json_pack("{s:s, s:s, s:s, s:f, s:b, s:b, s:b, s:b}",
-                            "attention_where", where_names[where], "activation", "relu",
-                            "positions", "tensor2tensor", "norm_epsilon",
-                            CODER_NORM_EPSILON, "embedding_scale", 1, "output_bias", 0,
-                            "start_pad", 0, "start_end", 0)));
+        settings,
+        json_pack("{s:i, s:b, s:s, s:s, s:s, s:f, s:b, s:b, s:b, s:b}", "max_positions",
+                  0, "embedding_norm", 0, "attention_where", where_names[where],
+                  "activation", "relu", "positions", "tensor2tensor", "norm_epsilon",
+                  CODER_NORM_EPSILON, "embedding_scale", 1, "output_bias", 0,
+                  "start_pad", 0, "start_end", 0)));
     return layers ? cla_config_complete(settings,
                                         json_pack("{s:O}", "decoder_layers", layers))
                   : CLA_OK;

@@ -39,8 +39,8 @@ done
 "$clattn" translate --no-split --model "$work/small" <"$given/lines.txt" >"$work/again"
 check 'an export says the same' diff "$work/again" <(cut -f 3 "$work/beam")
 
-# M2M-100 and NLLB: source and target are pieces of their own, which the user chooses.
-for family in m2m100 nllb; do
+# M2M-100, NLLB and mBART-50: source and target are pieces of their own, which the user chooses.
+for family in m2m100 nllb mbart; do
     folder=$source/tests/data/$family
     check "imports $family" "$clattn" import "$folder" --out "$work/$family"
     for file in "$folder"/*-[14].txt; do
@@ -54,7 +54,8 @@ done
 languages_of() {
     "$clattn" languages --model "$work/nllb" >"$work/got" &&
         printf '*\t%s\n' ace_Arab deu_Latn eng_Latn fra_Latn zho_Hans | diff - "$work/got" &&
-        test "$("$clattn" languages --model "$work/m2m100" | wc -l)" = 100
+        test "$("$clattn" languages --model "$work/m2m100" | wc -l)" = 100 &&
+        test "$("$clattn" languages --model "$work/mbart" | wc -l)" = 52
 }
 check 'lists their languages' languages_of
 cut -f 2 "$source/tests/data/nllb/eng_Latn-deu_Latn-4.txt" >"$work/usual"
@@ -87,6 +88,26 @@ unnumbered() {
 }
 check 'refuses languages without numbers' unnumbered
 
+# mBART-50 has learned positions, 128 here: longer text is cut, or refused by its length.
+long=$(printf 'word %.0s' {1..200})
+check 'cuts what is longer than its positions' sh -c \
+    "echo '$long' | '$clattn' translate --model '$work/mbart' | grep -q ."
+check 'or refuses it' says 3 'pieces, the model learned 128 positions' sh -c \
+    "echo '$long' | '$clattn' translate --no-split --model '$work/mbart'"
+# mbart LABEL PART COMMAND...: a changed folder is refused with the part
+mbart() {
+    rm -rf "$work/bart"
+    cp -r "$source/tests/data/mbart" "$work/bart"
+    (cd "$work/bart" && "${@:3}")
+    check "refuses $1" says_alone 3 "$2" "$clattn" import "$work/bart" --out "$work/nobart"
+}
+mbart 'mBART-25' "tokenizer_class is 'MBartTokenizer': of mBART's, 'MBart50Tokenizer' is read" \
+    sed -i s/MBart50/MBart/ tokenizer_config.json
+mbart 'another number of positions' "is [130,12], config.json makes it [129,12]" \
+    sed -i 's/"max_position_embeddings": 128/"max_position_embeddings": 127/' config.json
+mbart 'no norms of embeddings' "tensor 'model.encoder.layernorm_embedding.weight' is missing" \
+    sed -i s/encoder.layernorm_embedding/encoder.layernorm_embeddinx/g model.safetensors
+
 # ---- folders that are not taken -----------------------------------------------------
 
 # damage COMMAND...: a fresh copy of the folder, changed by the command in it.
@@ -111,7 +132,7 @@ edit() { sed -i "$1" "$2" && ! cmp -s "$2" "$given/$2"; }
 tensor() { LC_ALL=C edit "s/\"$1\"/\"$2\"/" model.safetensors; }
 
 refused 'no folder' 'has no config.json' rm config.json
-refused 'another model' "model_type is 'bart': 'marian' and 'm2m_100' are read" edit 's/"marian"/"bart"/' config.json
+refused 'another model' "model_type is 'bart': 'marian', 'm2m_100' and 'mbart' are read" edit 's/"marian"/"bart"/' config.json
 refused 'a torn config' 'config.json:' cut_to 100 config.json
 refused 'no weights' 'has no model.safetensors' rm model.safetensors
 refused 'pickled weights, with advice' 'save_pretrained(DIR, safe_serialization=True)' \

@@ -1,17 +1,28 @@
 """m2m_models.py - small random models of M2M-100 and NLLB, made with transformers"""
 import sentencepiece
 import torch
-from transformers import GenerationConfig, M2M100Config, M2M100ForConditionalGeneration
+from transformers import (GenerationConfig, M2M100Config, M2M100ForConditionalGeneration,
+                          MBartConfig, MBartForConditionalGeneration)
 
 from marian_models import page, spoken, write_json
 
+CLASSES = ((M2M100ForConditionalGeneration, M2M100Config),
+           (MBartForConditionalGeneration, MBartConfig))
 STEPS = 150  # of training, so that translations differ and end
 OWN = ["<s>", "<pad>", "</s>", "<unk>"]  # fairseq's tokens, by number
 M2M100 = ("af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd "
           "gl gu ha he hi hr ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk "
           "ml mn mr ms my ne nl no ns oc or pa pl ps pt ro ru sd si sk sl so sq sr ss su sv sw ta "
           "th tl tn tr uk ur uz vi wo xh yi yo zh zu").split()
+MBART = ("ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT "
+         "lv_LV my_MM ne_NP nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN af_ZA az_AZ bn_IN fa_IR he_IL "
+         "hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF pt_XX sv_SE sw_KE ta_IN te_IN "
+         "th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI").split()
 NLLB = ["ace_Arab", "deu_Latn", "eng_Latn", "fra_Latn", "zho_Hans"]
+
+PAIRS = {"m2m100": [("en", "de"), ("fr", "zu")],
+         "nllb": [("eng_Latn", "deu_Latn"), ("zho_Hans", "ace_Arab")],
+         "mbart": [("en_XX", "de_DE"), ("sl_SI", "ar_AR")]}
 
 
 def draw_form(draw, family):
@@ -31,6 +42,7 @@ def draw_form(draw, family):
         "early": draw.choice([False, True]),
         "penalty": draw.choice([1.0, 0.6]),
         "max_length": draw.choice([20, 40]),
+        "positions": 256,
     }
 
 
@@ -46,8 +58,12 @@ def make_pieces(draw, form, folder, lines):
         write_json(folder / "vocab.json", ids)
         write_json(folder / "tokenizer_config.json", {"src_lang": "en", "tgt_lang": "de"})
         return ids | {f"__{x}__": len(ids) + i for i, x in enumerate(M2M100)}
-    added = [*NLLB, "<mask>"]
+    added = [*(MBART if form["family"] == "mbart" else NLLB), "<mask>"]
     ids |= {token: len(ids) + i for i, token in enumerate(added)}
+    if form["family"] == "mbart":
+        write_json(folder / "tokenizer_config.json", {
+            "src_lang": "en_XX", "tgt_lang": "de_DE", "tokenizer_class": "MBart50Tokenizer"})
+        return ids
     write_json(folder / "tokenizer_config.json", {"src_lang": "eng_Latn", "tgt_lang": "deu_Latn"})
     write_json(folder / "tokenizer.json", {"added_tokens": [
         {"id": ids[token], "content": token, "special": True, "lstrip": token == "<mask>"}
@@ -61,13 +77,14 @@ def token_of(form, language):
 
 def make_network(form, folder, rows, seed):
     torch.manual_seed(seed)
-    network = M2M100ForConditionalGeneration(M2M100Config(
+    kind, config = CLASSES[form["family"] == "mbart"]
+    network = kind(config(
         vocab_size=rows, d_model=form["width"], encoder_layers=form["layers"][0],
         decoder_layers=form["layers"][1], encoder_attention_heads=form["heads"],
         decoder_attention_heads=form["heads"], encoder_ffn_dim=form["inner"],
         decoder_ffn_dim=form["inner"], activation_function=form["activation"],
         scale_embedding=form["scaled"], tie_word_embeddings=form["tied"], init_std=0.1,
-        max_position_embeddings=256, encoder_layerdrop=0, decoder_layerdrop=0, dropout=0,
+        max_position_embeddings=form["positions"], encoder_layerdrop=0, decoder_layerdrop=0, dropout=0,
         attention_dropout=0))
     network.generation_config = GenerationConfig(
         num_beams=4, length_penalty=form["penalty"], early_stopping=form["early"], pad_token_id=1,
@@ -94,7 +111,7 @@ class Tokens:
     def decode(self, ids):
         pieces = [self.names.get(i, "") for i in ids]
         kept = [x for x in pieces if x and x not in OWN and x != "<mask>" and
-                not x.startswith("__") and x not in NLLB]
+                not x.startswith("__") and x not in NLLB and x not in MBART]
         return self.model.decode(kept).strip()
 
 
@@ -131,10 +148,10 @@ def make(draw, folder, family, **fixed):
     ids = make_pieces(draw, form, folder, lines)
     network = make_network(form, folder, len(ids) + form["padding"], draw.randrange(2**31))
     tokens = Tokens(folder, ids)
-    pair = ("en", "de") if family == "m2m100" else ("eng_Latn", "deu_Latn")
+    pair = PAIRS[family][0]
     train(network, tokens, draw.sample(lines, 16), *(token_of(form, x) for x in pair))
     network = network.to(getattr(torch, form["dtype"])).eval()
     network.save_pretrained(folder, max_shard_size="20KB" if form["sharded"] else "1GB")
     # The network at hand has rounded sines of positions, which no file holds.
-    loaded = M2M100ForConditionalGeneration.from_pretrained(folder, dtype=torch.float32)
+    loaded = type(network).from_pretrained(folder, dtype=torch.float32)
     return form, tokens, loaded.eval()

@@ -3,11 +3,10 @@
 
 #include "tasks/translation/translation.h"
 
-/* Returns whether a piece has the form of NLLB's languages: "fra_Latn". */
-static bool is_code(const char *piece, size_t size)
+/* Returns whether a piece has the form of a language: "aaa_Aaaa" for "fra_Latn". */
+static bool is_code(const char *piece, size_t size, const char *form)
 {
-    static const char form[] = "aaa_Aaaa";
-    bool fits = size == sizeof form - 1;
+    bool fits = size == strlen(form);
     for (size_t i = 0; i < size && fits; i++) {
         const bool small = piece[i] >= 'a' && piece[i] <= 'z';
         const bool capital = piece[i] >= 'A' && piece[i] <= 'Z';
@@ -16,12 +15,13 @@ static bool is_code(const char *piece, size_t size)
     return fits;
 }
 
-const char *const cla_translation_languages[] = { "prefix", "m2m100", "nllb", NULL };
+const char *const cla_translation_languages[] = { "prefix", "m2m100", "nllb", "mbart",
+                                                  NULL };
 
 const char *cla_translation_language_in(int languages, const char *piece, size_t *size)
 {
     const size_t bytes = strlen(piece);
-    const size_t edge = languages == TRANSLATION_NLLB ? 0 : 2; // bytes on each side
+    const size_t edge = languages >= TRANSLATION_NLLB ? 0 : 2; // bytes on each side
     bool named = false;
     switch (languages) {
     case TRANSLATION_PREFIX:
@@ -32,7 +32,10 @@ const char *cla_translation_language_in(int languages, const char *piece, size_t
                 memcmp(piece + bytes - 2, "__", 2) == 0;
         break;
     case TRANSLATION_NLLB:
-        named = is_code(piece, bytes);
+        named = is_code(piece, bytes, "aaa_Aaaa");
+        break;
+    case TRANSLATION_MBART:
+        named = is_code(piece, bytes, "aa_AA");
         break;
     }
     *size = named ? bytes - 2 * edge : 0;

@@ -106,8 +106,12 @@ static size_t most_pieces(const translation *t)
 {
     enum { USUAL = 256 };
     const int learnt = t->max_pieces ? t->max_pieces : USUAL;
-    const int written = t->search.most;
-    return (size_t)(written && written < learnt ? written : learnt);
+    const int written = t->search.most, ends = 2; // a language and the end
+    const int most = written && written < learnt ? written : learnt;
+    const int positions = t->config.positions == TRANSFORMER_LEARNED
+                              ? t->config.max_positions - ends
+                              : most;
+    return (size_t)(positions < most ? positions : most);
 }
 
 cla_status cla_translation_parts_make(translation_parts *parts, const translation *t,

@@ -12,6 +12,7 @@ typedef enum translation_languages {
     TRANSLATION_PREFIX, // ">>fra<<" in front of the source names the target
     TRANSLATION_M2M100, // "__fr__" in front of source and target names their own
     TRANSLATION_NLLB,   // "fra_Latn" does
+    TRANSLATION_MBART,  // "fr_XX" does
 } translation_languages;
 
 typedef struct translation {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""m2m.py - makes tests/data/m2m100 and nllb: small models and what transformers says
+"""m2m.py - makes tests/data/m2m100, nllb and mbart: small models and what transformers says
 
-    m2m.py
+    m2m.py [FAMILY...]
 
 Needs torch, transformers and sentencepiece from PyPI.
 """
@@ -18,14 +18,14 @@ sys.path.insert(0, str(DATA.parent / "peers"))
 import m2m_models  # noqa: E402  # pylint: disable=wrong-import-position
 from marian_models import page  # noqa: E402  # pylint: disable=wrong-import-position
 
-SEED = 2  # of pieces and texts that are small and differ
+SEED = {"m2m100": 2, "nllb": 2, "mbart": 3}  # of pieces and texts that are small and differ
 SAME = {"heads": 2, "width": 12, "inner": 24, "tied": True, "dtype": "float32", "sharded": False,
         "early": True, "penalty": 1.0, "max_length": 24}
 MODELS = {
-    "m2m100": ({"layers": (2, 1), "activation": "relu", "scaled": True, "padding": 8},
-               [("en", "de"), ("fr", "zu")]),
-    "nllb": ({"layers": (1, 2), "activation": "gelu", "scaled": False, "padding": 2},
-             [("eng_Latn", "deu_Latn"), ("zho_Hans", "ace_Arab")]),
+    "m2m100": {"layers": (2, 1), "activation": "relu", "scaled": True, "padding": 8},
+    "nllb": {"layers": (1, 2), "activation": "gelu", "scaled": False, "padding": 2},
+    "mbart": {"layers": (1, 2), "activation": "gelu", "scaled": True, "padding": 0,
+              "positions": 128},
 }
 
 
@@ -41,14 +41,16 @@ def write_answers(folder, form, tokens, network, pair, lines):
 
 def main():
     torch.set_num_threads(1)
-    for family, (form, pairs) in MODELS.items():
+    for family, form in MODELS.items():
+        if sys.argv[1:] and family not in sys.argv[1:]:
+            continue
         folder = DATA / family
         shutil.rmtree(folder, ignore_errors=True)
-        draw = random.Random(f"{SEED} {family}")
+        draw = random.Random(f"{SEED[family]} {family}")
         made = m2m_models.make(draw, folder, family, **SAME, **form)
         lines = [*(draw.choice(page(draw)) for _ in range(6)), "漢字 naïve <unk 3.14", "x"]
         (folder / "lines.txt").write_text("".join(f"{x}\n" for x in lines), encoding="utf-8")
-        for pair in pairs:
+        for pair in m2m_models.PAIRS[family]:
             write_answers(folder, *made, pair, lines)
 
 
