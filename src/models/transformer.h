@@ -5,7 +5,7 @@
 #include "base/config.h"
 #include "nn/coder.h"
 
-enum { TRANSFORMER_LAYERS = 16 };
+enum { TRANSFORMER_LAYERS = 48 };          // of a stack; NLLB has up to 24
 enum { TRANSFORMER_PAD, TRANSFORMER_END }; // pieces, the same in all vocabularies
 
 /* Which embedding tables are shared. */

@@ -153,6 +153,7 @@ there_and_back() {
 there_and_back 'one table'
 there_and_back 'a table for each language' --set tied=output --set activation=gelu
 there_and_back 'three tables' --set tied=none --set activation=silu --set positions=marian
+there_and_back '24 layers' --set layers=24 --set steps=2 --set eval_every=2
 there_and_back 'two models of pieces' --set tied=output \
     --set "target_sentencepiece=$given/target.spm" --set output_bias=true
 
