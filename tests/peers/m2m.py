@@ -69,12 +69,13 @@ def compare_exported(program, tally, folder, form, tokens):
         ids = tokens.encode(line, m2m_models.token_of(form, pair[0]))
         at = f"{line!r}, {json.dumps(form)}"
         if form["family"] == "m2m100" or is_bpe(exported):
-            tally.compare(f"{form['family']}: exported tokenizer", tokenizer(line).input_ids, ids, at)
+            tally.compare(f"{form['family']}: exported tokenizer", tokenizer(line).input_ids, ids,
+                          at)
         with torch.no_grad():
             given = {"input_ids": torch.tensor([ids]), "decoder_input_ids": torch.tensor([ids[:5]])}
             ours, theirs = (x(**given).logits[..., :len(tokens.ids)] for x in (network, first))
-        tally.compare(f"{form['family']}: exported network", (ours - theirs).abs().max().item(), 0.0,
-                      at, CLOSE)
+        tally.compare(f"{form['family']}: exported network", (ours - theirs).abs().max().item(),
+                      0.0, at, CLOSE)
 
 
 def main():

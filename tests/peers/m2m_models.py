@@ -14,10 +14,10 @@ M2M100 = ("af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa f
           "gl gu ha he hi hr ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk "
           "ml mn mr ms my ne nl no ns oc or pa pl ps pt ro ru sd si sk sl so sq sr ss su sv sw ta "
           "th tl tn tr uk ur uz vi wo xh yi yo zh zu").split()
-MBART = ("ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT "
-         "lv_LV my_MM ne_NP nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN af_ZA az_AZ bn_IN fa_IR he_IL "
-         "hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF pt_XX sv_SE sw_KE ta_IN te_IN "
-         "th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI").split()
+MBART = ("ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR "
+         "lt_LT lv_LV my_MM ne_NP nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN af_ZA az_AZ bn_IN "
+         "fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF pt_XX sv_SE "
+         "sw_KE ta_IN te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI").split()
 NLLB = ["ace_Arab", "deu_Latn", "eng_Latn", "fra_Latn", "zho_Hans"]
 
 PAIRS = {"m2m100": [("en", "de"), ("fr", "zu")],
@@ -84,7 +84,8 @@ def make_network(form, folder, rows, seed):
         decoder_attention_heads=form["heads"], encoder_ffn_dim=form["inner"],
         decoder_ffn_dim=form["inner"], activation_function=form["activation"],
         scale_embedding=form["scaled"], tie_word_embeddings=form["tied"], init_std=0.1,
-        max_position_embeddings=form["positions"], encoder_layerdrop=0, decoder_layerdrop=0, dropout=0,
+        max_position_embeddings=form["positions"], encoder_layerdrop=0, decoder_layerdrop=0,
+        dropout=0,
         attention_dropout=0))
     network.generation_config = GenerationConfig(
         num_beams=4, length_penalty=form["penalty"], early_stopping=form["early"], pad_token_id=1,

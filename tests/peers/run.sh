@@ -64,6 +64,7 @@ marian() {
     if old; then four=("$folder/peers-4"); else without 'marian with release 4'; fi
     "$python" marian.py "$clattn" "$seed" "${four[@]}"
 }
+libretranslate() { "$python" libretranslate.py "$clattn" "$seed"; }
 m2m() { "$python" m2m.py "$clattn" "$seed"; }
 ct2() { "$python" ct2.py "$clattn" "$seed"; }
 ct2_import() { "$python" ct2_import.py "$clattn" "$seed"; }
@@ -84,6 +85,11 @@ echo "seed $seed"
 if get sacrebleu pycocoevalcap; then compare scores scores; else without scores; fi
 if get subword-nmt; then compare byte_pairs byte_pairs; else without byte_pairs; fi
 if get conllu; then compare treebanks treebanks; else without treebanks; fi
+if get libretranslatepy; then
+    compare libretranslate libretranslate
+else
+    without libretranslate
+fi
 if old; then compare squad squad; else without squad; fi
 if get torch transformers sentencepiece protobuf; then
     compare stored stored
@@ -99,7 +105,7 @@ else
     for name in stored marian m2m ct2 ct2_import; do without "$name"; done
 fi
 "$folder/peers/bin/pip" list 2>/dev/null |
-    grep -E '^(sacrebleu|pycocoevalcap|subword-nmt|conllu|transformers|torch|ctranslate2) '
+    grep -E '^(sacrebleu|pycocoevalcap|subword-nmt|conllu|transformers|torch|ctranslate2|libretranslatepy) '
 echo "$inputs inputs compared, $differences differences, $missing comparisons not run," \
     "seed $seed${failed:+; failed:$failed}"
 [ -z "$failed" ] && [ "$inputs" -gt 0 ]
