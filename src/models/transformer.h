@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/config.h"
+#include "nn/angles.h"
 #include "nn/coder.h"
 
 enum { TRANSFORMER_LAYERS = 16 };
@@ -73,6 +74,7 @@ typedef struct transformer {
     coder_norm encoder_norm, decoder_norm; // at the end of pre-norm stacks
     cla_tensor *signal;                    // [reach,D] position encodings
     int64_t reach;
+    coder_angles angles; // of rotary positions
 } transformer;
 
 /* Programs whose formats a model can be written in. */
