@@ -98,6 +98,7 @@ typedef struct attn_way {
     attn_show *show;  // NULL: values are weighted with the softmax's map
     int parts;        // widths H*d of the result of forward; 0 means 1
     bool decoder;     // for decoders, too: obeys causal and q_rows
+    bool causal;      // obeys causal, for whole sequences alone
     bool all;         // all layers of a translator have it by default
     bool tied;        // has parameters of positions: at most t tokens
     bool whole;       // no dropout of attention weights
