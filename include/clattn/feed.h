@@ -63,8 +63,8 @@ CLA_API cla_status cla_rms_norm(cla_tape *tape, cla_tensor **y, cla_tensor *x,
  *
  * y          out  [N,H,d] f32
  * x          in   [N,H,d] f32
- * table      in   [P,2r] f32: r cosines, then r sines of each position; 2r is at most d;
- *                 has no gradient
+ * table      in   [P,2r] f32: r cosines, then r sines of each position; 2r is at most
+ *                 d; has no gradient
  * positions  in   [N] i32; a token whose position is not in 0 .. P-1 is not turned
  * turned     in   0 .. H heads
  *

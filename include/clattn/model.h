@@ -50,9 +50,9 @@ CLA_API const char *cla_model_kind(const cla_model *model);
 
 /* Called after each batch of a model's calls: done of count words are tagged, lines
  * translated or scored, questions answered, lines of a poem or pieces of a text
- * written; what has no words does not count. It may come from another thread, but never from two at once,
- * and must not use the model. CLA_OK goes on; another status ends the call, which
- * returns it. */
+ * written; what has no words does not count. It may come from another thread, but never
+ * from two at once, and must not use the model. CLA_OK goes on; another status ends the
+ * call, which returns it. */
 typedef cla_status (*cla_watch)(void *to, size_t done, size_t count);
 
 /* Has a function called during the calls of a model from now on; NULL: none.

@@ -64,8 +64,8 @@ typedef struct lm_past {
 } lm_past;
 
 /* Computes logits [1,V] of the piece after n more tokens id of one text, whose earlier
- * tokens are in past; none are where cla_lm_caches is false. past and the new tokens are
- * at most T. Only the first call may have more than one token. The next call needs
+ * tokens are in past; none are where cla_lm_caches is false. past and the new tokens
+ * are at most T. Only the first call may have more than one token. The next call needs
  * another tape. Not for training. */
 cla_status cla_lm_next(lm *m, cla_tape *tape, cla_tensor **logits, lm_past *past,
                        const int32_t *id, int64_t n);

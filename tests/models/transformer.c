@@ -92,22 +92,6 @@ Test(transformer, anneals_to_the_end)
     }
 }
 
-/* A cosine rises over the warm-up, is half-way down in the middle of the rest, and stays
- * at its end. */
-Test(transformer, follows_a_cosine)
-{
-    const cla_optim o = {
-        .schedule = 2, .warmup = 4, .steps = 24, .last = 0.1, .rates.lr = 2
-    };
-    static const int64_t step[] = { 1, 2, 4, 9, 14, 24, 30 };
-    static const double factor[] = {
-        0.25, 0.5, 1, 0.1 + 0.9 * (1 + 0.70710678118654752) / 2, 0.55, 0.1, 0.1
-    };
-    for (int i = 0; i < 7; i++) {
-        cr_assert_float_eq(cla_optim_rate(&o, step[i]), 2 * factor[i], 1e-12);
-    }
-}
-
 /* The signal has two halves, which are not interleaved; the last number of an odd width
  * is 0. */
 Test(transformer, signals_places)

@@ -11,8 +11,9 @@ const char cla_language_characters_file[] = "characters.txt";
 
 /* ---- texts ---------------------------------------------------------------------- */
 
-/* Appends the lines of a text, of which the last may lack its end. Where documents are apart, a NUL stands for each run of
- * blank lines, before the first document and after the last. */
+/* Appends the lines of a text, of which the last may lack its end. Where documents are
+ * apart, a NUL stands for each run of blank lines, before the first document and after
+ * the last. */
 static cla_status add_lines(cla_text *out, cla_scan *scan, bool documents)
 {
     char *line = NULL;

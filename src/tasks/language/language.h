@@ -67,8 +67,8 @@ typedef struct language_batch {
 /* Returns the number of windows of n pieces that begin at the piece `shift`. */
 int64_t cla_language_windows(int64_t n, int64_t shift, int64_t context);
 
-/* Makes the batch of these windows [n], or of n windows from the first on when window is
- * NULL. Errors: CLA_E_NOMEM. */
+/* Makes the batch of these windows [n], or of n windows from the first on when window
+ * is NULL. Errors: CLA_E_NOMEM. */
 typedef struct language_cut {
     const cla_ids *ids;
     int64_t shift, context;
@@ -97,8 +97,8 @@ typedef struct language_writing {
 /* write.c: appends to out what follows on prompt, up to a stop or the end of the
  * document. The same prompt, options and weights give the same text. Bytes that are not
  * UTF-8 become U+FFFD.
- * Errors: CLA_E_NUMERIC (weights that give no finite scores), CLA_E_NOMEM, CLA_E_DEVICE,
- * those of take. */
+ * Errors: CLA_E_NUMERIC (weights that give no finite scores), CLA_E_NOMEM,
+ * CLA_E_DEVICE, those of take. */
 cla_status cla_language_write(language *t, const char *prompt, size_t size,
                               const language_writing *how, cla_text *out);
 
