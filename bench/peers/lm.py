@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""lm.py - the language model of a config in PyTorch: trains it, or scores a run's weights
+"""lm.py - the language model of a config in PyTorch: trained, or with a run's weights
 
 usage: lm.py CONFIG.json [--data FOLDER] [--steps N] [--threads N] [--seed N]
        lm.py --score RUN [--threads N]
 
 The first form trains the network of a config of `clattn train` (model lm, softmax
-attention) on the held-out split of the same text, with AdamW, its cosine and clipping, and
-prints the loss, the held-out loss (nats a character) and the time of the steps. The second
-reads the weights of a run and prints the held-out loss in float64, which `clattn eval
---split dev` must give, too. Needs torch, numpy and safetensors.
+attention) on the same text, with AdamW, its cosine and clipping, and prints the loss,
+the held-out loss (nats a character) and the pace of the steps. The second reads the
+weights of a run and prints the held-out loss in float64, which `clattn eval --split
+dev` must give, too. Needs torch, numpy and safetensors.
 """
 
 import argparse
@@ -26,14 +26,45 @@ from torch.nn import functional as F
 
 SPECIALS = 3  # <pad>, </s> and <unk> come before the characters
 PRESETS = {
-    "llama": {"norm": "rms", "feed_forward": "swiglu", "position": "rope", "bias": False},
-    "gpt2": {"norm": "layer", "feed_forward": "gelu", "position": "learned", "bias": True},
+    "llama": {
+        "norm": "rms",
+        "feed_forward": "swiglu",
+        "position": "rope",
+        "bias": False,
+    },
+    "gpt2": {
+        "norm": "layer",
+        "feed_forward": "gelu",
+        "position": "learned",
+        "bias": True,
+    },
 }
-USUAL = {"layers": 6, "dim": 384, "heads": 6, "context": 256, "tied": True, "batch": 32,
-         "lr": 1e-3, "beta1": 0.9, "beta2": 0.95, "weight_decay": 0.1, "clip": 1.0,
-         "warmup": 100, "lr_last": 0.1, "rope_base": 10000.0, "rope_part": 1.0,
-         "norm_epsilon": 1e-6, "train": "train.txt"}
-ACTIVATIONS = {"swiglu": F.silu, "geglu": F.gelu, "relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+USUAL = {
+    "layers": 6,
+    "dim": 384,
+    "heads": 6,
+    "context": 256,
+    "tied": True,
+    "batch": 32,
+    "lr": 1e-3,
+    "beta1": 0.9,
+    "beta2": 0.95,
+    "weight_decay": 0.1,
+    "clip": 1.0,
+    "warmup": 100,
+    "lr_last": 0.1,
+    "rope_base": 10000.0,
+    "rope_part": 1.0,
+    "norm_epsilon": 1e-6,
+    "train": "train.txt",
+}
+ACTIVATIONS = {
+    "swiglu": F.silu,
+    "geglu": F.gelu,
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "silu": F.silu,
+}
 Settings = dict[str, Any]
 
 
@@ -49,7 +80,9 @@ class Norm(nn.Module):
     def __init__(self, c: Settings) -> None:
         super().__init__()
         self.gain = nn.Parameter(torch.ones(c["dim"]))
-        self.bias = nn.Parameter(torch.zeros(c["dim"])) if c["norm"] == "layer" else None
+        self.bias = (
+            nn.Parameter(torch.zeros(c["dim"])) if c["norm"] == "layer" else None
+        )
         self.epsilon = c["norm_epsilon"]
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -106,7 +139,9 @@ class Model(nn.Module):
     def __init__(self, c: Settings, pieces: int) -> None:
         super().__init__()
         self.table = nn.Embedding(pieces, c["dim"])
-        self.places = nn.Embedding(c["context"], c["dim"]) if c["position"] == "learned" else None
+        self.places = (
+            nn.Embedding(c["context"], c["dim"]) if c["position"] == "learned" else None
+        )
         self.layers = nn.ModuleList(Layer(c) for _ in range(c["layers"]))
         self.norm = Norm(c)
         self.head = self.table if c["tied"] else nn.Embedding(pieces, c["dim"])
@@ -139,7 +174,11 @@ def held_out(model: Model, ids: torch.Tensor, context: int) -> float:
         for at in range(0, len(ids) - 1, 64 * context):
             whole = ids[at : at + 64 * context + 1]
             rows = (len(whole) - 1) // context
-            parts = [whole[: rows * context + 1].unfold(0, context + 1, context)] if rows else []
+            parts = (
+                [whole[: rows * context + 1].unfold(0, context + 1, context)]
+                if rows
+                else []
+            )
             rest = whole[rows * context :]
             parts += [rest[None]] if len(rest) > 1 else []
             for part in parts:
@@ -148,7 +187,9 @@ def held_out(model: Model, ids: torch.Tensor, context: int) -> float:
     return total / (len(ids) - 1)
 
 
-def texts(c: Settings, folder: str, characters: list[str] | None) -> tuple[Any, Any, int]:
+def texts(
+    c: Settings, folder: str, characters: list[str] | None
+) -> tuple[Any, Any, int]:
     """The ids of the training text and of its held-out end."""
     text = (Path(folder) / c["train"]).read_text(encoding="utf-8")
     if characters is None:
@@ -163,17 +204,25 @@ def rate(c: Settings, step: int) -> float:
     if step <= c["warmup"]:
         return c["lr"] * step / c["warmup"]
     part = (step - c["warmup"]) / (c["steps"] - c["warmup"])
-    return c["lr"] * (c["lr_last"] + (1 - c["lr_last"]) * (1 + math.cos(math.pi * part)) / 2)
+    return c["lr"] * (
+        c["lr_last"] + (1 - c["lr_last"]) * (1 + math.cos(math.pi * part)) / 2
+    )
 
 
 def train(c: Settings, folder: str, seed: int) -> None:
     torch.manual_seed(seed)
     ids, dev, pieces = texts(c, folder, None)
     model = Model(c, pieces)
-    groups = [{"params": [p for p in model.parameters() if p.dim() > 1]},
-              {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0}]
-    optim = torch.optim.AdamW(groups, lr=c["lr"], betas=(c["beta1"], c["beta2"]),
-                              weight_decay=c["weight_decay"])
+    groups = [
+        {"params": [p for p in model.parameters() if p.dim() > 1]},
+        {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0},
+    ]
+    optim = torch.optim.AdamW(
+        groups,
+        lr=c["lr"],
+        betas=(c["beta1"], c["beta2"]),
+        weight_decay=c["weight_decay"],
+    )
     print(f"{sum(p.numel() for p in model.parameters())} parameters")
     spent = 0.0
     for step in range(1, c["steps"] + 1):
@@ -191,21 +240,34 @@ def train(c: Settings, folder: str, seed: int) -> None:
         if step % 250 == 0 or step == c["steps"]:
             nll = held_out(model, dev, c["context"])
             pace = step * c["batch"] * c["context"] / spent
-            print(f"step {step}  loss {value:.3f}  held out {nll:.4f}  {pace:.0f} pieces/s")
+            line = f"step {step}  loss {value:.3f}  held out {nll:.4f}"
+            print(f"{line}  {pace:.0f} pieces/s", flush=True)
 
 
 def take(model: Model, run: Path) -> None:
     """Copies the weights of a run."""
     state = load_file(run / "best.ckpt.safetensors")
-    names = {"into": "self.in", "out": "self.out", "up": "feed.in", "gate": "feed.gate",
-             "down": "feed.out", "first": "self.norm", "second": "feed.norm"}
+    names = {
+        "into": "self.in",
+        "out": "self.out",
+        "up": "feed.in",
+        "gate": "feed.gate",
+        "down": "feed.out",
+        "first": "self.norm",
+        "second": "feed.norm",
+    }
     with torch.no_grad():
         for name, p in model.named_parameters():
             part = name.split(".")
             if part[0] == "layers":
                 stem = f"layer.{part[1]}.{names[part[2]]}"
             else:
-                stem = {"table": "table", "places": "places", "head": "output", "norm": "norm"}[part[0]]
+                stem = {
+                    "table": "table",
+                    "places": "places",
+                    "head": "output",
+                    "norm": "norm",
+                }[part[0]]
             norm = part[-2] in ("first", "second", "norm")
             ending = f".{part[-1]}" if norm else "_bias" if part[-1] == "bias" else ""
             value = state[stem + ending].astype(np.float64)
@@ -219,7 +281,9 @@ def unescaped(line: str) -> str:
 
 def score(run: Path, folder: str | None) -> None:
     c = settled(json.loads((run / "config.json").read_text()))
-    lines = (run / "characters.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
+    lines = (
+        (run / "characters.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
+    )
     escaped = lines[0].startswith("#clattn vocabulary")
     letters = [unescaped(line) for line in lines[SPECIALS + escaped :]]
     _, dev, pieces = texts(c, folder or c["data"], letters)
