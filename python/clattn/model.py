@@ -373,7 +373,7 @@ class Model(Owned):
             "cla_generate_options",
             "generate",
             pieces=pieces,
-            greedy=int(greedy),
+            greedy=int(arguments.flag("generate", "greedy", greedy)),
             temperature=temperature,
             top_k=top_k,
             top_p=top_p,

@@ -51,7 +51,7 @@ static const cli_option options[] = {
       .at = offsetof(arguments, greedy) },
     { "temperature", 't', "X",
       "draw by the probabilities to the power 1/X: below 1 likelier pieces, above 1 "
-      "rarer ones (1)",
+      "rarer ones (1); 0: as --greedy",
       CLI_REAL, .at = offsetof(arguments, options.temperature), .low = 0, .high = 100 },
     { "top-k", 'k', "N", "draw from the N likeliest pieces", CLI_INT,
       .at = offsetof(arguments, options.top_k), .low = 1, .high = INT32_MAX },
@@ -100,7 +100,7 @@ static cla_status continue_one(const generator *g, const char *prompt)
 {
     cla_generate_options how = g->a->options;
     const char *text = NULL;
-    how.greedy = g->a->greedy;
+    how.greedy = g->a->greedy || !(how.temperature > 0) || !(how.top_p > 0);
     how.stop = g->a->stop;
     how.take = g->a->json ? NULL : print_part;
     CLA_TRY(g->a->json ? CLA_OK : print_part(NULL, prompt, strlen(prompt)));
@@ -145,7 +145,8 @@ static cla_status generate(const arguments *a)
 
 int cli_generate(int argc, char **argv)
 {
-    arguments a = { .options = { .pieces = 200, .seed = 42 } };
+    arguments a = { .options = {
+                        .pieces = 200, .temperature = 1, .top_p = 1, .seed = 42 } };
     cla_status status = cli_read(&cli_generate_usage, argc, argv, &a);
     status = status ? status : generate(&a);
     return status ? cli_fail_data(status) : CLI_OK;

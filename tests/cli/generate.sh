@@ -54,6 +54,10 @@ check 'a seed repeats its draws, and another gives others' repeats
 check 'one likely piece is greedy' writes "$work/want" generate --top-k 1 --pieces 100 --stop $'\n' 'one two'
 check 'so is the head of the probability' writes "$work/want" generate --top-p 0.001 --pieces 100 --stop $'\n' 'one two'
 
+for none in --temperature --top-p; do
+    check "$none 0 is greedy" writes "$work/want" generate $none 0 --pieces 100 --stop $'\n' 'one two'
+done
+
 # A run that is stopped and resumed is the run that was never stopped, also its draws.
 resumed() {
     local more=(--set dropout=0.1 --set save_every=1 --set schedule=noam)
