@@ -35,6 +35,14 @@ static void fill_embedding(int32_t *ids, int64_t count, const op_call *c, int op
     }
 }
 
+static void fill_rotary(int32_t *ids, int64_t n, const op_call *c, int operand)
+{
+    (void)operand;
+    for (int64_t i = 0; i < n; i++) {
+        ids[i] = (int32_t)i % kind_size(c, "P");
+    }
+}
+
 /* How to fill the inputs of operators for which n(0,1) numbers do not suit. */
 static const bench_inputs inputs[] = {
     { "char_cnn", .scale = { [1] = 0.05f } },
@@ -46,6 +54,7 @@ static const bench_inputs inputs[] = {
     { "linear", .scale = { [1] = 0.05f } },
     { "lstm", .scale = { [1] = 0.08f } },
     { "ragged_cross_entropy", .fill = fill_ragged_cross_entropy },
+    { "rotary", .fill = fill_rotary },
     { "sru", .scale = { [1] = 0.08f, [2] = 0.08f } },
     { .op = NULL },
 };
@@ -155,6 +164,8 @@ static const bench_shape cases[] = {
     { "layers", "gru", "B32 T64 in256 n512", "rows=32x64 in=256 n=512 -h0 -c0" },
     { "layers", "gru", "B32 T1 in300 n150", "rows=32x1 in=300 n=150 -h0 -c0 forward" },
     { "layers", "layer_norm", "N2048 D512", "N=2048 D=512 eps=1e-6" },
+    { "layers", "rms_norm", "N2048 D512", "N=2048 D=512 eps=1e-6" },
+    { "layers", "rotary", "N2048 H12 d64", "N=2048 H=12 d=64 P=512 R=64 turned=8" },
     { "layers", "lstm", "B32 T64 in256 n128", "rows=32x64 in=256 n=128 -h0 -c0" },
     { "layers", "lstm", "B32 T64 in256 n512", "rows=32x64 in=256 n=512 -h0 -c0" },
     { "layers", "lstm", "B32 T1 in300 n150", "rows=32x1 in=300 n=150 -h0 -c0 forward" },

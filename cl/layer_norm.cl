@@ -1,10 +1,11 @@
-/* layer_norm.cl - each row brought to mean 0 and deviation 1, then scaled and shifted.
+/* layer_norm.cl - each row brought to mean 0 and deviation 1, then scaled and shifted;
+ * with CENTRED 0 to root mean square 1, then scaled.
  *
  * Layout: x, y, dx, dy [N,D]; gamma, beta [D]; moments [N,2]; partial [groups,2,D].
  * Work-group: WG items to a row; in layer_norm_columns a column each, over a run of
  * rows; in layer_norm_gradients WG items to each of NORM_ROWS rows, or NORM_LANES items
  * to each of NORM_COLUMNS columns.
- * Defines: WG, a power of two.
+ * Defines: WG, a power of two; CENTRED.
  * Numerics: variance about the mean, in a second pass; sums in f32 by a tree.
  * Writes: y, moments, partial whole; dx, dgamma, dbeta whole (added to when add). */
 #include "layer_norm.clh"
@@ -27,7 +28,7 @@ kernel void layer_norm_forward(global float *restrict y, global float *restrict 
     for (int c = lid; c < s.columns; c += WG) {
         sum += x[at + c];
     }
-    const float mean = group_sum(sum, scratch, lid, WG) / s.columns;
+    const float mean = CENTRED ? group_sum(sum, scratch, lid, WG) / s.columns : 0.0f;
     float square = 0.0f;
     for (int c = lid; c < s.columns; c += WG) {
         square += (x[at + c] - mean) * (x[at + c] - mean);
@@ -35,7 +36,7 @@ kernel void layer_norm_forward(global float *restrict y, global float *restrict 
     const float var = group_sum(square, scratch, lid, WG) / s.columns;
     const float rate = norm_rate(var, s.eps);
     for (int c = lid; c < s.columns; c += WG) {
-        y[at + c] = (x[at + c] - mean) * rate * gamma[c] + beta[c];
+        y[at + c] = (x[at + c] - mean) * rate * gamma[c] + norm_shift(beta, c);
     }
     if (lid == 0) {
         moments[2 * row] = mean;
@@ -83,7 +84,8 @@ INLINE void row_gradient(global float *dx, global const float *x,
 {
     for (int c = lid; c < r.columns; c += WG) {
         const float z = (x[r.at + c] - r.mean) * r.rate;
-        const float g = r.rate * (dy[r.at + c] * gamma[c] - means.x - z * means.y);
+        const float m = CENTRED ? means.x : 0.0f;
+        const float g = r.rate * (dy[r.at + c] * gamma[c] - m - z * means.y);
         dx[r.at + c] = add ? dx[r.at + c] + g : g;
     }
 }

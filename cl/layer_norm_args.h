@@ -9,7 +9,8 @@
 #define NORM_LANES   16
 #define NORM_RUNS    64
 
-/* Rows of columns numbers; moments [rows,2] are mean and 1/deviation of each. */
+/* Rows of columns numbers; moments [rows,2] are mean and 1/deviation of each; those of
+ * rms_norm 0 and 1/root mean square. */
 typedef struct norm_shape {
     int rows, columns; // N, D
     int run;           // rows of a run

@@ -2,7 +2,7 @@
  *
  * Layout: x, y, dx, dy [N,D]; gamma, beta [D]; moments [N,2]; partial [groups,2,D].
  * Work-group: 1 item.
- * Defines: VEC, the native width.
+ * Defines: VEC, the native width; CENTRED.
  * Numerics: as layer_norm.cl, sums in VEC lanes.
  * Writes: y, moments, partial whole; dx whole (added to when add). */
 #include "layer_norm.clh"
@@ -48,11 +48,11 @@ kernel void layer_norm_forward(global float *restrict y, global float *restrict 
     const int first = GROUP(0) * s.run, last = min(first + s.run, s.rows);
     for (int row = first; row < last; row++) {
         const size_t at = (size_t)row * s.columns;
-        const float mean = row_sum(x + at, s.columns) / s.columns;
+        const float mean = CENTRED ? row_sum(x + at, s.columns) / s.columns : 0.0f;
         const float var = row_square(x + at, s.columns, mean) / s.columns;
         const float rate = norm_rate(var, s.eps);
         for (int c = 0; c < s.columns; c++) {
-            y[at + c] = (x[at + c] - mean) * rate * gamma[c] + beta[c];
+            y[at + c] = (x[at + c] - mean) * rate * gamma[c] + norm_shift(beta, c);
         }
         moments[2 * row] = mean;
         moments[2 * row + 1] = rate;
@@ -93,7 +93,8 @@ kernel void layer_norm_backward(global float *restrict dx,
         const float2 m = row_means(x + at, dy + at, gamma, s.columns, mean, rate);
         for (int c = 0; c < s.columns; c++) {
             const float z = (x[at + c] - mean) * rate;
-            const float g = rate * (dy[at + c] * gamma[c] - m.x - z * m.y);
+            const float shared = CENTRED ? m.x : 0.0f;
+            const float g = rate * (dy[at + c] * gamma[c] - shared - z * m.y);
             dx[at + c] = add ? dx[at + c] + g : g;
         }
     }

@@ -14,7 +14,7 @@ import re
 import sys
 
 DOCS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs")
-PAGES = ("training", "translation", "attention", "reinforcement", "reading", "poems", "custom")
+PAGES = ("training", "translation", "attention", "reinforcement", "reading", "poems", "language-models", "custom")
 
 HEAD = r""".TH CLATTN\-CONFIG 5 "" "clattn VERSION" "clattn Manual"
 .SH NAME

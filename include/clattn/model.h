@@ -45,14 +45,14 @@ CLA_API cla_status cla_model_load(cla_model **model, cla_runtime *rt,
                                   const char *folder);
 CLA_API void cla_model_free(cla_model **model);
 
-/* The system's name: "tagger", "translator", "poet" or "reader". */
+/* The system's name: "tagger", "translator", "poet", "reader" or "lm". */
 CLA_API const char *cla_model_kind(const cla_model *model);
 
 /* Called after each batch of a model's calls: done of count words are tagged, lines
- * translated or scored, questions answered, or lines of a poem written; what has no
- * words does not count. It may come from another thread, but never from two at once,
- * and must not use the model. CLA_OK goes on; another status ends the call, which
- * returns it. */
+ * translated or scored, questions answered, lines of a poem or pieces of a text
+ * written; what has no words does not count. It may come from another thread, but never
+ * from two at once, and must not use the model. CLA_OK goes on; another status ends the
+ * call, which returns it. */
 typedef cla_status (*cla_watch)(void *to, size_t done, size_t count);
 
 /* Has a function called during the calls of a model from now on; NULL: none.
@@ -327,6 +327,45 @@ CLA_API cla_status cla_model_compose(cla_model *model, cla_quatrain **poem,
                                      const char *text,
                                      const cla_compose_options *options);
 CLA_API void cla_quatrain_free(cla_quatrain **poem);
+
+/* ---- texts ------------------------------------------------------------------- */
+
+/* Gets a part of a text while it is written: UTF-8, `size` bytes and a NUL. It must not
+ * use the model. CLA_OK goes on; another status ends the call, which returns it. */
+typedef cla_status (*cla_take_text)(void *to, const char *text, size_t size);
+
+/* How a text is continued. {0}: 200 pieces, drawn by their probabilities. */
+typedef struct cla_generate_options {
+    int pieces;              // to write, at most; 0: 200
+    int greedy;              // 1: the likeliest piece each time
+    double temperature;      // t: pieces are drawn by p^(1/t); 0: 1
+    int top_k;               // from the k likeliest pieces alone; 0: from all
+    double top_p;            // from the fewest likeliest pieces that have the
+                             // probability p together, up to 1; 0: from all
+    uint32_t seed;           // of the draws
+    const char *const *stop; // [stop_count] texts that end the writing, none empty;
+    size_t stop_count;       // they are not part of the result
+    cla_take_text take;      // gets each part when it is written; NULL: none
+    void *to;                // for take; may be NULL
+    uint64_t reserved[4];    // 0: room for later versions
+} cla_generate_options;
+
+/* Continues a text. The same prompt, options and weights give the same text on one
+ * device. A network that has read as many pieces as its context holds goes on with the
+ * last half of them. Bytes that form no UTF-8 become U+FFFD.
+ *
+ * text     out  what follows on the prompt, without it: UTF-8, the model's until it
+ *               continues a text again or is freed
+ * prompt   in   UTF-8, may be empty
+ * options  in   NULL for {0}
+ *
+ * Errors: CLA_E_USAGE (the model is no language model, an option out of its range),
+ * CLA_E_INPUT (a prompt that is not UTF-8: the byte), CLA_E_NUMERIC (weights that give
+ * no finite scores), CLA_E_NOMEM, CLA_E_DEVICE, those of take.
+ * Source: Fan et al. 2018 (top_k); Holtzman et al. 2020 (top_p). */
+CLA_API cla_status cla_model_generate(cla_model *model, const char **text,
+                                      const char *prompt,
+                                      const cla_generate_options *options);
 
 #ifdef __cplusplus
 }

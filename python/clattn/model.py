@@ -351,6 +351,41 @@ class Model(Owned):
         finally:
             library().cla_quatrain_free(ctypes.byref(out))
 
+    def generate(
+        self,
+        prompt: str = "",
+        pieces: int = 200,
+        *,
+        greedy: bool = False,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        seed: int = 42,
+    ) -> str:
+        """The text that a language model writes behind a prompt.
+
+        Pieces are drawn by their probabilities to the power 1/temperature, from the
+        top_k likeliest (0: all), and from the fewest likeliest that have the
+        probability top_p together. The same arguments give the same text.
+        """
+        out = ctypes.c_char_p()
+        options = filled(
+            "cla_generate_options",
+            "generate",
+            pieces=pieces,
+            greedy=int(arguments.flag("generate", "greedy", greedy)),
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            seed=seed,
+        )
+        data, how = as_bytes("generate", "prompt", prompt), ctypes.byref(options)
+        with self.runtime.lock:
+            self.runtime.begin()
+            at = self.pointer
+            self._check(library().cla_model_generate(at, ctypes.byref(out), data, how))
+            return text(out.value)
+
     def maps(
         self, about: str, passage: str | None = None, characters: int | None = None
     ) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:

@@ -40,6 +40,7 @@ typedef enum cla_blank_lines {
     R(squad, "src/text/squad.c", CLA_BLANKS_SKIPPED)                                \
     R(standard_input, "src/cli/stream.c", CLA_BLANKS_KEPT)                          \
     R(tag_lexicon, "src/tasks/tagging/data.c", CLA_BLANKS_SKIPPED)                  \
+    R(text_stream, "src/tasks/language/data.c", CLA_BLANKS_KEPT)                    \
     R(themes, "src/text/themes.c", CLA_BLANKS_SKIPPED)                              \
     R(tuning, "src/runtime/tuning.c", CLA_BLANKS_SKIPPED)                           \
     R(vector_text, "src/cli/cmd_vectors.c", CLA_BLANKS_KEPT)                        \

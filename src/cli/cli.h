@@ -32,6 +32,8 @@ extern const cli_usage cli_compare_usage;
 int cli_compare(int argc, char **argv);
 extern const cli_usage cli_compose_usage;
 int cli_compose(int argc, char **argv);
+extern const cli_usage cli_generate_usage;
+int cli_generate(int argc, char **argv);
 extern const cli_usage cli_demo_usage;
 int cli_demo(int argc, char **argv);
 extern const cli_usage cli_devices_usage;

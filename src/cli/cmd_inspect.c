@@ -8,6 +8,7 @@
 #include "cli/inspect.h"
 #include "cli/model.h"
 #include "cli/svg.h"
+#include "tasks/language/language.h"
 #include "tasks/model.h"
 #include "tasks/poetry/poetry.h"
 #include "tasks/reading/reading.h"
@@ -209,6 +210,12 @@ static cla_status inspect_poet(const arguments *a, poetry *t)
 static cla_status check_options(const arguments *a, const cla_task_kind *kind)
 {
     const bool asked = kind == &cla_reading_kind, writes = kind == &cla_poetry_kind;
+    if (kind == &cla_language_kind) {
+        return cla_fail(CLA_E_USAGE,
+                        "inspect: is for taggers, translators, readers and poets, the "
+                        "model is a %s",
+                        kind->name);
+    }
     if (!a->out && !asked && !writes) {
         return cla_fail(CLA_E_USAGE, "inspect: what a %s looks at needs --out FILE",
                         kind->name);

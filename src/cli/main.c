@@ -36,6 +36,8 @@ static const cli_command commands[] = {
     { "languages", "list the languages of a translator", cli_languages,
       &cli_languages_usage },
     { "compose", "write quatrains about texts", cli_compose, &cli_compose_usage },
+    { "generate", "continue texts with a language model", cli_generate,
+      &cli_generate_usage },
     { "serve", "serve a translator, tagger or reader over HTTP", cli_serve,
       &cli_serve_usage },
     { "score", "score text against references: bleu, squad ...", cli_score,

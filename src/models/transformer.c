@@ -94,6 +94,8 @@ cla_status cla_transformer_init(transformer *m, const transformer_config *config
                                 cla_params *params)
 {
     *m = (transformer){ .config = *config };
+    m->angles = (coder_angles){ .base = config->coder.rope_base,
+                                .width = config->coder.rope_width };
     if (!m->config.decoder_layers) {
         m->config.decoder_layers = config->layers;
     }
@@ -111,6 +113,7 @@ cla_status cla_transformer_init(transformer *m, const transformer_config *config
 void cla_transformer_fini(transformer *m)
 {
     cla_tensor_free(&m->signal);
+    cla_angles_free(&m->angles);
     m->reach = 0;
 }
 
@@ -207,23 +210,37 @@ static cla_status find_positions(transformer *m, cla_tape *tape, int stack,
 
 enum { ENCODER, DECODER };
 
-static cla_status embed(transformer *m, cla_tape *tape, cla_tensor **x, int stack,
-                        const transformer_tokens *t)
+/* Adds the encodings of the positions in a stack: sinusoids or a learned table. */
+static cla_status add_positions(transformer *m, cla_tape *tape, cla_tensor **x,
+                                int stack, const transformer_tokens *t,
+                                cla_tensor *positions)
 {
-    cla_tensor *table =
-        stack == ENCODER && m->source_table ? m->source_table : m->target_table;
-    const float scale = m->config.unscaled ? 1 : sqrtf((float)m->config.coder.model);
-    cla_tensor *ids = NULL, *positions = NULL, *signal = NULL, *rows = NULL;
+    cla_tensor *signal = NULL, *rows = NULL;
     int64_t longest = 0;
     for (int64_t i = 0; i < t->count; i++) {
         longest = t->position[i] >= longest ? t->position[i] + 1 : longest;
     }
     CLA_TRY(find_positions(m, tape, stack, longest, &rows));
+    CLA_TRY(cla_embedding(tape, &signal, rows, positions, 1));
+    return cla_add(tape, x, *x, signal);
+}
+
+/* Computes the embeddings x [N,D] of the tokens of a stack, and their rotary
+ * positions. */
+static cla_status embed(transformer *m, cla_tape *tape, cla_tensor **x, attn_turn *turn,
+                        int stack, const transformer_tokens *t)
+{
+    cla_tensor *table =
+        stack == ENCODER && m->source_table ? m->source_table : m->target_table;
+    const float scale = m->config.unscaled ? 1 : sqrtf((float)m->config.coder.model);
+    cla_tensor *ids = NULL, *positions = NULL;
     CLA_TRY(upload_ids(m, tape, &ids, t));
     CLA_TRY(cla_tape_ids(tape, &positions, t->count, t->position));
     CLA_TRY(cla_embedding(tape, x, table, ids, scale));
-    CLA_TRY(cla_embedding(tape, &signal, rows, positions, 1));
-    CLA_TRY(cla_add(tape, x, *x, signal));
+    CLA_TRY(cla_angles_turn(&m->angles, tape, turn, t->position, t->count, positions));
+    if (m->config.coder.position == CODER_SINE) {
+        CLA_TRY(add_positions(m, tape, x, stack, t, positions));
+    }
     return m->config.embedding_norm
                ? cla_coder_norm_forward(&m->embedding_norm[stack], tape, x, *x)
                : CLA_OK;
@@ -252,7 +269,7 @@ cla_status cla_transformer_encode(transformer *m, cla_tape *tape, cla_tensor **m
     coder_input in = { .rows = { .query = t->rows, .key = t->rows } };
     cla_tensor *x = NULL;
     cla_tape_rows(tape, (uint32_t)t->first);
-    CLA_TRY(embed(m, tape, &x, ENCODER, t));
+    CLA_TRY(embed(m, tape, &x, &in.turn, ENCODER, t));
     if (m->source_vector) {
         CLA_TRY(add_vector(m, tape, &x, t->count));
     }
@@ -283,12 +300,14 @@ cla_status cla_transformer_logits(transformer *m, cla_tape *tape, cla_tensor **l
                                   cla_tensor *memory, const transformer_batch *b)
 {
     const transformer_tokens *t = &b->input;
+    attn_turn turn;
     cla_tensor *x = NULL;
     cla_tape_rows(tape, (uint32_t)t->first);
-    CLA_TRY(embed(m, tape, &x, DECODER, t));
+    CLA_TRY(embed(m, tape, &x, &turn, DECODER, t));
     CLA_TRY(cla_coder_dropout(tape, &x, x, m->config.coder.dropout));
     for (int i = 0; i < m->config.decoder_layers; i++) {
         coder_input in = { .rows = { .query = t->rows, .key = t->rows, .causal = true },
+                           .turn = turn,
                            .memory = { .query = t->rows, .key = b->source.rows },
                            .pass = b->pass };
         CLA_TRY(cla_coder_remember(&m->decoder[i], tape, &in.kv, &in.value, memory));
@@ -341,12 +360,13 @@ bool cla_transformer_steps(const transformer *m, const cla_runtime *rt)
 
 /* Runs the i'th layer of the decoder for one token of each sequence. */
 static cla_status next_layer(transformer *m, cla_tape *tape, cla_tensor **x, int i,
-                             transformer_step *s)
+                             transformer_step *s, const attn_turn *turn)
 {
-    const coder_step_input step = { s->kv[i], s->range, s->store[i], s->place,
-                                    s->position + 1 };
+    const coder_step_input step = { s->kv[i], s->range,        s->store[i],
+                                    s->place, s->position + 1, *turn };
     const coder_input in = {
         .rows = { .query = s->one, .key = s->seen, .causal = true },
+        .turn = *turn,
         .kv = s->kv[i],
         .value = s->kv[m->config.decoder_layers],
         .pass = s->pass,
@@ -361,17 +381,18 @@ cla_status cla_transformer_next(transformer *m, cla_tape *tape, cla_tensor **log
                                 transformer_step *s)
 {
     int32_t *position = NULL;
+    attn_turn turn;
     cla_tensor *x = NULL;
     CLA_TRY(cla_alloc(&position, (size_t)s->sequences, sizeof *position));
     for (int64_t i = 0; i < s->sequences; i++) {
         position[i] = s->position;
     }
     const transformer_tokens t = { s->sequences, s->token, position, s->one, 0 };
-    const cla_status status = embed(m, tape, &x, DECODER, &t);
+    const cla_status status = embed(m, tape, &x, &turn, DECODER, &t);
     free(position);
     CLA_TRY(status);
     for (int i = 0; i < m->config.decoder_layers; i++) {
-        CLA_TRY(next_layer(m, tape, &x, i, s));
+        CLA_TRY(next_layer(m, tape, &x, i, s, &turn));
     }
     return scores(m, tape, logits, x);
 }

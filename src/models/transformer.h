@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/config.h"
+#include "nn/angles.h"
 #include "nn/coder.h"
 
 enum { TRANSFORMER_LAYERS = 48 };          // of a stack; NLLB has up to 24
@@ -83,6 +84,7 @@ typedef struct transformer {
     coder_norm embedding_norm[2]; // the same
     cla_tensor *signal;           // [reach,D] position encodings
     int64_t reach;
+    coder_angles angles; // of rotary positions
 } transformer;
 
 /* Programs whose formats a model can be written in. */

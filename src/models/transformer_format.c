@@ -9,13 +9,29 @@ const double cla_transformer_marian_epsilon = 1e-5;
 /* Returns the key of what neither format can express, or NULL. */
 static const char *foreign_to_both(const transformer_config *c)
 {
-    return strcmp(c->coder.self.way->name, "softmax") != 0 ? "attention"
-           : c->coder.convolutions                         ? "convolutions"
-           : c->coder.hard.on                              ? "cross"
-           : c->source_vector                              ? "source_vector"
-           : c->positions == TRANSFORMER_LEARNED           ? "positions"
-           : c->embedding_norm                             ? "embedding_norm"
-                                                           : NULL;
+    const coder_config *b = &c->coder;
+    const struct {
+        bool foreign;
+        const char *key;
+    } keys[] = {
+        { strcmp(b->self.way->name, "softmax") != 0, "attention" },
+        { b->convolutions != 0, "convolutions" },
+        { b->hard.on, "cross" },
+        { c->source_vector, "source_vector" },
+        { c->positions == TRANSFORMER_LEARNED, "positions" },
+        { c->embedding_norm, "embedding_norm" },
+        { b->rms, "norm" },
+        { b->gated, "feed_forward" },
+        { b->unbiased, "bias" },
+        { b->kv_heads != b->heads, "kv_heads" },
+        { b->position != CODER_SINE, "position" },
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (keys[i].foreign) {
+            return keys[i].key;
+        }
+    }
+    return NULL;
 }
 
 /* Returns the key of what transformers cannot express: MarianMT, or M2M-100 with norms

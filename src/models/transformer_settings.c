@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "models/transformer.h"
-#include "ops/activation.h"
 
 static const char *const tied_names[] = { "none", "output", "all", NULL };
 static const char *const position_names[] = { "tensor2tensor", "marian",  "fairseq",
                                               "opennmt",       "learned", NULL };
+static const char *const place_names[] = { "sine", "rope", "none", NULL };
 static const char *const where_names[] = { "encoder", "decoder", "both", NULL };
 static const char *const preset_names[] = { "vaswani", "csan", "hard", NULL };
 
@@ -55,10 +55,6 @@ static cla_status read_coder(coder_config *c, cla_config *s)
     CLA_TRY(cla_config_int(s, "heads", &c->heads, 1, 256));
     CLA_TRY(cla_config_int(s, "inner", &c->inner, 1, 1 << 16));
     CLA_TRY(cla_config_bool(s, "pre_norm", &c->pre_norm));
-    c->norm_epsilon = CODER_NORM_EPSILON;
-    c->activation = CLA_RELU;
-    CLA_TRY(cla_config_choice(s, "activation", cla_activation_names, &c->activation));
-    CLA_TRY(cla_config_double(s, "norm_epsilon", &c->norm_epsilon, 1e-12, 1));
     CLA_TRY(cla_config_double(s, "dropout", &c->dropout, 0, 0.99));
     CLA_TRY(cla_config_double(s, "attention_dropout", &c->attention_dropout, 0, 0.99));
     CLA_TRY(cla_config_double(s, "relu_dropout", &c->relu_dropout, 0, 0.99));
@@ -66,7 +62,7 @@ static cla_status read_coder(coder_config *c, cla_config *s)
         return cla_fail(CLA_E_INPUT, "translator: dim %d is no multiple of %d heads",
                         c->model, c->heads);
     }
-    return CLA_OK;
+    return cla_coder_configure(c, s, place_names);
 }
 
 /* Reads "attention_where". In a decoder, attention must not see later tokens and must
@@ -167,12 +163,12 @@ cla_status cla_transformer_renew(cla_config *settings, const cla_config *run)
                       !json_object_get(run->values, "attention_where");
     const int where = both ? TRANSFORMER_BOTH : TRANSFORMER_ENCODER;
     json_t *layers = json_object_get(run->values, "layers");
+    CLA_TRY(cla_coder_renew(settings, run));
     CLA_TRY(cla_config_complete(
         settings,
-        json_pack("{s:i, s:b, s:s, s:s, s:s, s:f, s:b, s:b, s:b, s:b}", "max_positions",
-                  0, "embedding_norm", 0, "attention_where", where_names[where],
-                  "activation", "relu", "positions", "tensor2tensor", "norm_epsilon",
-                  CODER_NORM_EPSILON, "embedding_scale", 1, "output_bias", 0,
+        json_pack("{s:i, s:b, s:s, s:s, s:b, s:b, s:b, s:b}", "max_positions", 0,
+                  "embedding_norm", 0, "attention_where", where_names[where],
+                  "positions", "tensor2tensor", "embedding_scale", 1, "output_bias", 0,
                   "start_pad", 0, "start_end", 0)));
     return layers ? cla_config_complete(settings,
                                         json_pack("{s:O}", "decoder_layers", layers))

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clattn/feed.h"
 #include "ops/step_attention.h"
 
 /* ---- softmax attention ------------------------------------------------------- */
@@ -109,6 +110,12 @@ static int64_t heads_width(const attn_layer *layer)
     return (int64_t)layer->config.heads * layer->config.width;
 }
 
+/* Returns K, the heads of keys and of values. */
+static int kv_heads(const attn_layer *layer)
+{
+    return layer->config.kv_heads ? layer->config.kv_heads : layer->config.heads;
+}
+
 /* Returns the width of the way's result in units of H*d. */
 static int parts_of(const attn_layer *layer)
 {
@@ -116,22 +123,25 @@ static int parts_of(const attn_layer *layer)
     return parts ? parts : 1;
 }
 
-/* Adds `parts` matrices [D,H*d] side by side, each with its own fans, and their biases.
+/* Adds matrices of `heads` heads in all side by side, with the fans of H of them, and
+ * their biases.
  * In a bare layer each head has its own matrices, so the fans are those of a head, and
  * there are no biases. */
 static cla_status add_projection(const attn_layer *layer, cla_params *params,
-                                 cla_tensor **w, cla_tensor **b, int parts,
+                                 cla_tensor **w, cla_tensor **b, int heads,
                                  const char *name)
 {
     const attn_config *c = &layer->config;
-    const int64_t shape[] = { c->model, parts * heads_width(layer) };
+    const int64_t shape[] = { c->model, (int64_t)heads * c->width };
     const double fan_out = (double)(c->bare ? c->width : heads_width(layer));
     const cla_init glorot = { c->bare ? CLA_INIT_GLOROT_NORMAL
                                       : CLA_INIT_GLOROT_UNIFORM,
                               0, c->model, fan_out };
     CLA_TRY(cla_param_add(params, w, glorot, 2, shape, "%s", name));
     cla_param_for(params, CLA_PARAM_LINEAR);
-    return c->bare ? CLA_OK : cla_param_zeros(params, b, shape[1], "%s_bias", name);
+    return c->bare || c->unbiased
+               ? CLA_OK
+               : cla_param_zeros(params, b, shape[1], "%s_bias", name);
 }
 
 /* Adds W_o and its bias. A bare layer has no bias, and W_o only for several parts. */
@@ -140,6 +150,11 @@ static cla_status add_output(attn_layer *layer, cla_params *params, const char *
     const int64_t in = parts_of(layer) * heads_width(layer), D = layer->config.model;
     char name[48];
     snprintf(name, sizeof name, "%s.out", prefix);
+    if (layer->config.unbiased) {
+        CLA_TRY(cla_param_matrix(params, &layer->out, in, D, "%s", name));
+        cla_param_for(params, CLA_PARAM_LINEAR);
+        return CLA_OK;
+    }
     if (!layer->config.bare) {
         return cla_param_linear(params, &layer->out, &layer->out_bias, in, D, name);
     }
@@ -154,15 +169,17 @@ cla_status cla_attn_init(attn_layer *layer, const attn_config *config,
     const attn_way *way = cla_attn_way(config);
     const cla_init ones = { CLA_INIT_ONES, 0, 0, 0 };
     const int64_t factors = 3 * (int64_t)config->heads;
+    const int heads = config->heads;
     char name[48];
     *layer = (attn_layer){ .config = *config };
+    assert(heads % kv_heads(layer) == 0 && !(config->temperature && config->kv_heads));
     snprintf(name, sizeof name, config->bare ? "%s.qkv" : "%s.in", prefix);
-    CLA_TRY(add_projection(layer, params, &layer->in, &layer->in_bias, cross ? 1 : 3,
-                           name));
+    CLA_TRY(add_projection(layer, params, &layer->in, &layer->in_bias,
+                           cross ? heads : heads + 2 * kv_heads(layer), name));
     if (cross) {
         snprintf(name, sizeof name, "%s.memory", prefix);
-        CLA_TRY(add_projection(layer, params, &layer->memory, &layer->memory_bias, 2,
-                               name));
+        CLA_TRY(add_projection(layer, params, &layer->memory, &layer->memory_bias,
+                               2 * heads, name));
     }
     if (config->temperature) {
         CLA_TRY(cla_param_add(params, &layer->gamma, ones, 1, &factors, "%s.gamma",
@@ -185,11 +202,58 @@ static cla_status scale(attn_layer *layer, cla_tape *tape, cla_tensor **qkv)
     return cla_tensor_reshape(tape, qkv, scaled, 2, (int64_t[]){ N, heads * d });
 }
 
+/* Turns the heads of queries and keys by the angles of their positions. */
+static cla_status turn_heads(attn_layer *layer, cla_tape *tape, cla_tensor **qkv,
+                             const attn_turn *turn)
+{
+    const int64_t N = cla_tensor_dim(*qkv, 0), d = layer->config.width;
+    const int H = layer->config.heads, K = kv_heads(layer);
+    const int64_t heads[] = { N, H + 2 * K, d }, flat[] = { N, heads[1] * d };
+    cla_tensor *split = NULL;
+    CLA_TRY(cla_tensor_reshape(tape, &split, *qkv, 3, heads));
+    CLA_TRY(cla_rotary(tape, &split, split, turn->table, turn->positions, H + K));
+    return cla_tensor_reshape(tape, qkv, split, 2, flat);
+}
+
+/* Lists for each token the H heads of queries, then those of keys and of values, of
+ * which each stands for H / K heads: [N*3H] of N*(H+2K). */
+static void list_heads(int32_t *id, int64_t N, int H, int K)
+{
+    for (int64_t n = 0; n < N; n++) {
+        for (int h = 0; h < 3 * H; h++) {
+            const int part = h / H, head = h % H / (H / K);
+            const int at = part ? H + (part - 1) * K + head : h;
+            *id++ = (int32_t)(n * (H + 2 * K) + at);
+        }
+    }
+}
+
+/* Repeats the heads of keys and values: qkv [N,(H+2K)d] becomes [N,3Hd]. */
+static cla_status repeat_heads(attn_layer *layer, cla_tape *tape, cla_tensor **qkv)
+{
+    const int64_t N = cla_tensor_dim(*qkv, 0), d = layer->config.width;
+    const int H = layer->config.heads, K = kv_heads(layer);
+    const int64_t rows[] = { N * (H + 2 * K), d }, flat[] = { N, (int64_t)3 * H * d };
+    int32_t *id = NULL;
+    cla_tensor *ids = NULL, *heads = NULL;
+    CLA_TRY(cla_alloc(&id, (size_t)(N * 3 * H) + 1, sizeof *id));
+    list_heads(id, N, H, K);
+    const cla_status status = cla_tape_ids(tape, &ids, N * 3 * H, id);
+    free(id);
+    CLA_TRY(status);
+    CLA_TRY(cla_tensor_reshape(tape, &heads, *qkv, 2, rows));
+    CLA_TRY(cla_embedding(tape, &heads, heads, ids, 1));
+    return cla_tensor_reshape(tape, qkv, heads, 2, flat);
+}
+
 cla_status cla_attn_project(attn_layer *layer, cla_tape *tape, cla_tensor **qkv,
-                            cla_tensor *x)
+                            cla_tensor *x, const attn_turn *turn)
 {
     CLA_TRY(cla_linear(tape, qkv, x, layer->in, layer->in_bias, CLA_NONE, NULL));
-    return layer->gamma ? scale(layer, tape, qkv) : CLA_OK;
+    CLA_TRY(layer->gamma ? scale(layer, tape, qkv) : CLA_OK);
+    CLA_TRY(turn && turn->table ? turn_heads(layer, tape, qkv, turn) : CLA_OK);
+    return kv_heads(layer) < layer->config.heads ? repeat_heads(layer, tape, qkv)
+                                                 : CLA_OK;
 }
 
 cla_status cla_attn_remember(attn_layer *layer, cla_tape *tape, cla_tensor **kv,

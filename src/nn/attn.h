@@ -12,7 +12,11 @@
  *   2. its name in the list `ways` of src/nn/meson.build,
  *   3. its rows of docs/attention.md, which tests/tasks/pairs.c reads.
  *
- * The network decides which layers have the way; the others have softmax attention. */
+ * The network decides which layers have the way; the others have softmax attention.
+ *
+ * With fewer heads of keys and values than of queries, H / K heads of queries share a
+ * head of keys (Ainslie et al. 2023, grouped-query attention). They are repeated before
+ * the way, so every way has them. */
 #pragma once
 
 #include <stddef.h>
@@ -29,8 +33,10 @@ enum { ATTN_STATE = 1024 };
 typedef struct attn_config {
     const struct attn_way *way; // NULL: softmax
     int model, heads, width;    // D, H, d
+    int kv_heads;               // K, of keys and values, divides H; 0: H
     int length;                 // t: the longest sequence; 0: no limit
     bool bare;                  // no biases, see above
+    bool unbiased;              // no biases, but W_o
     bool temperature;           // trained factors of q, k and v for each head
     double dropout;             // of attention weights, in training
     union {
@@ -47,11 +53,17 @@ static inline void *cla_attn_state(attn_config *config)
 
 typedef struct attn_layer {
     attn_config config;
-    cla_tensor *in, *in_bias;         // q, k, v [D,3Hd], [3Hd]; cross: q [D,Hd], [Hd]
+    cla_tensor *in, *in_bias; // q, k, v [D,(H+2K)d], [(H+2K)d]; cross: q [D,Hd], [Hd]
     cla_tensor *memory, *memory_bias; // cross: k, v [D,2Hd], [2Hd]; else NULL
     cla_tensor *gamma;                // [3H], NULL without temperature
     cla_tensor *out, *out_bias;       // [parts*Hd,D], [D]; NULL if absent
 } attn_layer;
+
+/* The rotary positions of a batch. */
+typedef struct attn_turn {
+    cla_tensor *table;     // [P,2r] as of cla_rotary; NULL: there are none
+    cla_tensor *positions; // [N] of the tokens
+} attn_turn;
 
 /* The sequences of queries and of keys. */
 typedef struct attn_rows {
@@ -86,6 +98,7 @@ typedef struct attn_way {
     attn_show *show;  // NULL: values are weighted with the softmax's map
     int parts;        // widths H*d of the result of forward; 0 means 1
     bool decoder;     // for decoders, too: obeys causal and q_rows
+    bool causal;      // obeys causal, for whole sequences alone
     bool all;         // all layers of a translator have it by default
     bool tied;        // has parameters of positions: at most t tokens
     bool whole;       // no dropout of attention weights
@@ -123,9 +136,10 @@ const attn_way *cla_attn_way(const attn_config *config);
 cla_status cla_attn_init(attn_layer *layer, const attn_config *config,
                          cla_params *params, const char *prefix, bool cross);
 
-/* Computes qkv [N,3Hd] of x [N,D], for cla_attn_self. */
+/* Computes qkv [N,3Hd] of x [N,D], for cla_attn_self. turn NULL: no rotary
+ * positions. */
 cla_status cla_attn_project(attn_layer *layer, cla_tape *tape, cla_tensor **qkv,
-                            cla_tensor *x);
+                            cla_tensor *x, const attn_turn *turn);
 
 /* Computes kv [N,2Hd] of an encoder's output [N,D], for cla_attn_cross. All decoding
  * steps share it. */

@@ -60,9 +60,11 @@ const attn_way cla_attn_csan1d = { .name = "csan1d",
                                    .size = sizeof(csan),
                                    .configure = read_window,
                                    .forward = attend_1d,
+                                   .causal = true,
                                    .small = small };
 const attn_way cla_attn_csan2d = { .name = "csan2d",
                                    .size = sizeof(csan),
                                    .configure = read_area,
                                    .forward = attend_2d,
+                                   .causal = true,
                                    .small = small };

@@ -41,4 +41,5 @@ const attn_way cla_attn_custom = { .name = "custom",
                                    .configure = read_expressions,
                                    .init = add_learned,
                                    .forward = attend,
+                                   .causal = true,
                                    .small = small };

@@ -60,4 +60,5 @@ const attn_way cla_attn_direct = { .name = "direct",
                                    .configure = read_scores,
                                    .init = init,
                                    .forward = attend,
+                                   .causal = true,
                                    .tied = true };

@@ -258,7 +258,8 @@ const attn_way cla_attn_neighbor = { .name = "neighbor",
                                      .size = sizeof(gaussian),
                                      .configure = read_neighbor,
                                      .init = init_neighbor,
-                                     .forward = neighbor };
+                                     .forward = neighbor,
+                                     .causal = true };
 const attn_way cla_attn_neighbor_predicted = { .name = "neighbor_predicted",
                                                .size = sizeof(gaussian),
                                                .configure = read_neighbor_predicted,

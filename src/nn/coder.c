@@ -14,13 +14,17 @@ cla_status cla_coder_norm_init(coder_norm *norm, const coder_config *config,
         (float)(config->norm_epsilon > 0 ? config->norm_epsilon : CODER_NORM_EPSILON);
     const cla_init ones = { CLA_INIT_ONES, 0, 0, 0 };
     CLA_TRY(cla_param_add(params, &norm->gain, ones, 1, &D, "%s.gain", name));
-    return cla_param_zeros(params, &norm->bias, D, "%s.bias", name);
+    norm->bias = NULL;
+    return config->rms ? CLA_OK
+                       : cla_param_zeros(params, &norm->bias, D, "%s.bias", name);
 }
 
 cla_status cla_coder_norm_forward(coder_norm *norm, cla_tape *tape, cla_tensor **y,
                                   cla_tensor *x)
 {
-    return cla_layer_norm(tape, y, x, norm->gain, norm->bias, norm->epsilon);
+    return norm->bias
+               ? cla_layer_norm(tape, y, x, norm->gain, norm->bias, norm->epsilon)
+               : cla_rms_norm(tape, y, x, norm->gain, norm->epsilon);
 }
 
 cla_status cla_coder_dropout(cla_tape *tape, cla_tensor **y, cla_tensor *x, double p)
@@ -71,14 +75,31 @@ void cla_coder_signal_opennmt(float *signal, int64_t count, int64_t D)
 
 /* ---- parameters -------------------------------------------------------------- */
 
+/* Adds a matrix and, unless the layers have none, its bias. */
+static cla_status add_linear(const coder_layer *l, cla_params *params, cla_tensor **w,
+                             cla_tensor **b, const int64_t shape[2], const char *name)
+{
+    if (!l->config.unbiased) {
+        return cla_param_linear(params, w, b, shape[0], shape[1], name);
+    }
+    CLA_TRY(cla_param_matrix(params, w, shape[0], shape[1], "%s", name));
+    cla_param_for(params, CLA_PARAM_LINEAR);
+    return CLA_OK;
+}
+
 static cla_status add_feed(coder_layer *l, cla_params *params, const char *prefix)
 {
-    const int64_t D = l->config.model, F = l->config.inner;
+    const int64_t in[] = { l->config.model, l->config.inner };
+    const int64_t out[] = { in[1], in[0] };
     char name[48];
     snprintf(name, sizeof name, "%s.feed.in", prefix);
-    CLA_TRY(cla_param_linear(params, &l->w1, &l->b1, D, F, name));
+    CLA_TRY(add_linear(l, params, &l->w1, &l->b1, in, name));
+    if (l->config.gated) {
+        snprintf(name, sizeof name, "%s.feed.gate", prefix);
+        CLA_TRY(add_linear(l, params, &l->gate, &l->gate_bias, in, name));
+    }
     snprintf(name, sizeof name, "%s.feed.out", prefix);
-    CLA_TRY(cla_param_linear(params, &l->w2, &l->b2, F, D, name));
+    CLA_TRY(add_linear(l, params, &l->w2, &l->b2, out, name));
     snprintf(name, sizeof name, "%s.feed.norm", prefix);
     return cla_coder_norm_init(&l->feed_norm, &l->config, params, name);
 }
@@ -93,6 +114,8 @@ static cla_status add_attention(const coder_layer *l, attn_layer *a, coder_norm 
     config.model = l->config.model;
     config.heads = l->config.heads;
     config.width = config.model / config.heads;
+    config.kv_heads = cross ? 0 : l->config.kv_heads;
+    config.unbiased = l->config.unbiased;
     config.dropout = l->config.attention_dropout;
     CLA_TRY(cla_attn_init(a, &config, params, prefix, cross));
     snprintf(name, sizeof name, "%s.norm", prefix);
@@ -211,7 +234,7 @@ static cla_status attend_self(coder_layer *l, cla_tape *tape, cla_tensor **u,
                               const coder_input *in)
 {
     cla_tensor *qkv = NULL;
-    CLA_TRY(cla_attn_project(&l->self, tape, &qkv, *u));
+    CLA_TRY(cla_attn_project(&l->self, tape, &qkv, *u, &in->turn));
     cla_tensor *key = qkv;
     if (in->past) {
         CLA_TRY(recall(tape, &key, qkv, in->past));
@@ -245,7 +268,13 @@ cla_status cla_coder_feed(coder_layer *l, cla_tape *tape, cla_tensor **y, cla_te
                           cla_tensor *residual)
 {
     const cla_activation kind = (cla_activation)l->config.activation;
-    CLA_TRY(cla_linear(tape, &u, u, l->w1, l->b1, kind, NULL));
+    const bool gated = l->gate != NULL;
+    cla_tensor *gate = NULL;
+    if (gated) {
+        CLA_TRY(cla_linear(tape, &gate, u, l->gate, l->gate_bias, kind, NULL));
+    }
+    CLA_TRY(cla_linear(tape, &u, u, l->w1, l->b1, gated ? CLA_NONE : kind, NULL));
+    CLA_TRY(gated ? cla_multiply(tape, &u, gate, u) : CLA_OK);
     CLA_TRY(cla_coder_dropout(tape, &u, u, l->config.relu_dropout));
     return cla_linear(tape, y, u, l->w2, l->b2, CLA_NONE, residual);
 }

@@ -5,11 +5,12 @@
  *   pre-norm:     x <- x + dropout(sub(norm(x)))
  *   post-norm:    x <- norm(x + dropout(sub(x)))
  *   feed-forward: dropout(act(x W_1 + b_1)) W_2 + b_2
+ *   gated:        dropout(act(x W_g + b_g) * (x W_1 + b_1)) W_2 + b_2
  *   convolution:  relu(b + sum_u x[n + u - (K-1)/2] W[u]) within the sequence
  *   separable:    relu(b + (sum_u x[n + u - (K-1)/2] * w[u]) W), w for each channel
  *
  * Vaswani et al. 2017, section 3.1; convolutions before attention as in Yu et al. 2018,
- * QANet. */
+ * QANet; gates as in Shazeer 2020, GLU variants. */
 #pragma once
 
 #include "nn/attn.h"
@@ -20,10 +21,25 @@ enum { CODER_CONVOLUTIONS = 8 };
 
 static const double CODER_NORM_EPSILON = 1e-6;
 
+/* How a model tells the places of tokens. */
+typedef enum coder_position {
+    CODER_SINE,    // encodings are added to the embeddings
+    CODER_ROPE,    // queries and keys of self-attention are turned
+    CODER_NOWHERE, // not at all
+    CODER_LEARNED, // trained vectors are added
+} coder_position;
+
 typedef struct coder_config {
     int model, heads, inner; // D, H, width of the feed-forward block
     bool pre_norm;           // norms before the blocks; else after them
+    bool rms;                // norms by the root mean square, without biases
     int activation;          // cla_activation of the feed-forward block
+    bool gated;              // it has a gate, to which the activation belongs
+    bool unbiased;           // linear layers have no biases
+    int kv_heads;            // K of self-attention; 0: H
+    int position;            // coder_position
+    double rope_base;        // of CODER_ROPE: angles are p / base^(k/r)
+    int rope_width;          // 2r: numbers of a head that are turned
     double norm_epsilon;     // added to a norm's variance; 0: CODER_NORM_EPSILON
     double dropout;          // of a block's output
     double attention_dropout, relu_dropout;
@@ -35,7 +51,7 @@ typedef struct coder_config {
 } coder_config;
 
 typedef struct coder_norm {
-    cla_tensor *gain, *bias; // [D]
+    cla_tensor *gain, *bias; // [D]; bias NULL: by the root mean square
     float epsilon;
 } coder_norm;
 
@@ -52,12 +68,14 @@ typedef struct coder_layer {
     attn_layer self, cross;
     cross_hard hard; // replaces cross if on
     cla_tensor *w1, *b1, *w2, *b2;
+    cla_tensor *gate, *gate_bias; // W_g [D,F], b_g [F]; NULL without a gate
     coder_norm self_norm, cross_norm, feed_norm;
 } coder_layer;
 
 /* The input of a layer besides x. */
 typedef struct coder_input {
     attn_rows rows;    // of self-attention
+    attn_turn turn;    // its rotary positions
     cla_tensor *kv;    // decoder: from cla_coder_remember, [Nm,2D]; hard: keys [Nm,D]
     cla_tensor *value; // hard: values [Nm,D]; else NULL
     cross_hard_pass *pass; // decoder: of the attention to the memory; may be NULL
@@ -67,6 +85,17 @@ typedef struct coder_input {
      * this token, [B,t*3D]. past is NULL when x has whole sequences. */
     cla_tensor **past;
 } coder_input;
+
+/* Reads the keys of the blocks: "norm", "norm_epsilon", "activation", "feed_forward",
+ * "bias", "kv_heads"; and "position" with "rope_base" and "rope_part". positions: names
+ * of the kinds of positions that the model has, in the order of coder_position; model
+ * and heads of config must be set. Errors: CLA_E_INPUT. */
+cla_status cla_coder_configure(coder_config *config, cla_config *settings,
+                               const char *const *positions);
+
+/* Adds to settings the keys of cla_coder_configure that a run of an older version
+ * lacks. Errors: CLA_E_NOMEM. */
+cla_status cla_coder_renew(cla_config *settings, const cla_config *run);
 
 /* Adds the parameters, named prefix.self.in and so on. Errors: CLA_E_NOMEM. */
 cla_status cla_coder_init(coder_layer *layer, const coder_config *config,
@@ -89,6 +118,7 @@ typedef struct coder_step_input {
     cla_tensor *store;       // in, out: [places,2D] keys and values of all tokens
     const cla_tensor *place; // [B,stride] places of the tokens of a sequence
     int count;               // tokens of each sequence, this one included
+    attn_turn turn;          // rotary positions of these tokens
 } coder_step_input;
 
 /* Returns whether cla_coder_step can replace cla_coder_forward. */

@@ -30,7 +30,7 @@ static cla_status attend_self(coder_layer *l, cla_tape *tape, cla_tensor **x,
     attn_layer *a = &l->self;
     cla_tensor *u = NULL;
     CLA_TRY(enter(l, tape, &u, *x, &l->self_norm));
-    CLA_TRY(cla_attn_project(a, tape, &u, u));
+    CLA_TRY(cla_attn_project(a, tape, &u, u, &in->turn));
     CLA_TRY(
         cla_step_self(tape, &u, in->store, u, in->place, a->config.heads, in->count));
     CLA_TRY(cla_linear(tape, x, u, a->out, a->out_bias, CLA_NONE, *x));

@@ -1,5 +1,7 @@
-/* layer_norm.c - normalises rows to mean 0 and deviation 1, scales and shifts them. */
+/* layer_norm.c - normalises rows to mean 0 and deviation 1, scales and shifts them; or
+ * to root mean square 1 and scales them. */
 #include "cl/layer_norm_args.h"
+#include "clattn/feed.h"
 #include "clattn/ops.h"
 #include "ops/column_sum.h"
 #include "ops/spread.h"
@@ -7,12 +9,13 @@
 
 const cla_signature cla_layer_norm_signature = { "layer_norm",
                                                  "x:N,D gamma:D beta:D -> y:N,D" };
+const cla_signature cla_rms_norm_signature = { "rms_norm", "x:N,D gamma:D -> y:N,D" };
 
 enum { RUN = 8, SUM_RUN = 32 }; // rows of a work-group; of one that sums them
 
 typedef struct saved {
-    cla_tensor *y, *x, *gamma, *beta;
-    cla_memory moments; // [N,2]
+    cla_tensor *y, *x, *gamma, *beta; // beta NULL: rms_norm
+    cla_memory moments;               // [N,2]
     float eps;
 } saved;
 
@@ -20,6 +23,18 @@ static norm_shape shape_of(const saved *s, int32_t run)
 {
     return (norm_shape){ (int32_t)s->x->shape[0], (int32_t)s->x->shape[1], run,
                          s->eps };
+}
+
+/* Adds the define that makes the kernels those of rms_norm. */
+static void choose(const saved *s, cla_launch *launch)
+{
+    int i = 0;
+    while (launch->define[i].name) {
+        i++;
+    }
+    if (!s->beta) {
+        launch->define[i] = (cla_define){ "CENTRED", 0 };
+    }
 }
 
 /* Queues a launch over the rows: a work-group for each row or, under the tile schedule,
@@ -33,6 +48,7 @@ static cla_status launch_rows(cla_runtime *rt, const saved *s, cla_launch *launc
         launch->define[0] = (cla_define){ "VEC", cla_vector_width(rt) };
     }
     launch->flops = 10.0 * (double)cla_size(s->x);
+    choose(s, launch);
     return cla_enqueue(rt, launch);
 }
 
@@ -44,7 +60,7 @@ static cla_status sum_runs(cla_tape *tape, const saved *s, const cla_tensor *dy,
     const norm_shape shape = shape_of(s, SUM_RUN);
     const bool tile = cla_tiled(rt);
     CLA_TRY(cla_tape_scratch(tape, sums, (size_t)(runs * 2 * shape.columns) * 4));
-    const cla_launch launch = {
+    cla_launch launch = {
         .file = tile ? "layer_norm_tile" : "layer_norm",
         .kernel = "layer_norm_columns",
         .define = { { tile ? "VEC" : "WG", tile ? cla_vector_width(rt) : CLA_WG } },
@@ -54,6 +70,7 @@ static cla_status sum_runs(cla_tape *tape, const saved *s, const cla_tensor *dy,
         .args = { cla_mem(sums), cla_buf(s->x), cla_buf(dy), cla_mem(&s->moments),
                   cla_bytes(&shape, sizeof shape) },
     };
+    choose(s, &launch);
     return cla_enqueue(rt, &launch);
 }
 
@@ -84,7 +101,7 @@ static cla_status backward_at_once(cla_runtime *rt, const saved *s,
     const bool gains = g->gain[0] || g->gain[1];
     const size_t above = g->x ? ((size_t)shape.rows + NORM_ROWS - 1) / NORM_ROWS : 0;
     const size_t columns = ((size_t)shape.columns + NORM_COLUMNS - 1) / NORM_COLUMNS;
-    const cla_launch launch = {
+    cla_launch launch = {
         .file = "layer_norm",
         .kernel = "layer_norm_gradients",
         .define = { { "WG", CLA_WG } },
@@ -96,6 +113,7 @@ static cla_status backward_at_once(cla_runtime *rt, const saved *s,
                   cla_i32(g->add[0] | g->add[1] << 1 | g->add_x << 2) },
         .flops = 14.0 * (double)cla_size(s->x),
     };
+    choose(s, &launch);
     return cla_enqueue(rt, &launch);
 }
 
@@ -128,12 +146,33 @@ static cla_status backward(cla_tape *tape, void *bytes)
     gradients g = { .x = NULL };
     CLA_TRY(cla_grad_out(tape, s->x, &g.x, &g.add_x));
     CLA_TRY(cla_grad_out(tape, s->gamma, &g.gain[0], &g.add[0]));
-    CLA_TRY(cla_grad_out(tape, s->beta, &g.gain[1], &g.add[1]));
+    CLA_TRY(s->beta ? cla_grad_out(tape, s->beta, &g.gain[1], &g.add[1]) : CLA_OK);
     if (!cla_tiled(rt) && s->x->shape[0] <= (int64_t)NORM_RUNS * SUM_RUN) {
         return backward_at_once(rt, s, dy, &g);
     }
     CLA_TRY(g.x ? backward_x(rt, s, dy, &g) : CLA_OK);
     return backward_columns(tape, s, dy, &g);
+}
+
+/* Queues the forward pass and records the backward pass. */
+static cla_status normalise(cla_tape *tape, cla_tensor **y, saved *s)
+{
+    const char *op = s->beta ? "layer_norm" : "rms_norm";
+    if (!(s->eps >= 0)) {
+        return cla_fail(CLA_E_USAGE, "%s: eps is %g, must be 0 or more", op,
+                        (double)s->eps);
+    }
+    CLA_TRY(cla_tape_tensor(tape, &s->y, CLA_F32, 2, s->x->shape));
+    CLA_TRY(cla_tape_scratch(tape, &s->moments, (size_t)s->x->shape[0] * 2 * 4));
+    const norm_shape shape = shape_of(s, RUN);
+    cla_launch launch = {
+        .kernel = "layer_norm_forward",
+        .args = { cla_buf(s->y), cla_mem(&s->moments), cla_buf(s->x), cla_buf(s->gamma),
+                  cla_buf(s->beta), cla_bytes(&shape, sizeof shape) },
+    };
+    CLA_TRY(launch_rows(cla_tape_runtime(tape), s, &launch));
+    const cla_note end = { backward, s, sizeof *s, { s->x, s->gamma, s->beta } };
+    return cla_tape_give(tape, y, s->y, &end);
 }
 
 cla_status cla_layer_norm(cla_tape *tape, cla_tensor **y, cla_tensor *x,
@@ -144,19 +183,15 @@ cla_status cla_layer_norm(cla_tape *tape, cla_tensor **y, cla_tensor *x,
     CLA_TRY(cla_signature_check(&cla_layer_norm_signature,
                                 (cla_given[]){ { x }, { gamma }, { beta } },
                                 &(cla_sizes){ 0 }));
-    if (!(eps >= 0)) {
-        return cla_fail(CLA_E_USAGE, "layer_norm: eps is %g, must be 0 or more",
-                        (double)eps);
-    }
-    CLA_TRY(cla_tape_tensor(tape, &s.y, CLA_F32, 2, x->shape));
-    CLA_TRY(cla_tape_scratch(tape, &s.moments, (size_t)x->shape[0] * 2 * 4));
-    const norm_shape shape = shape_of(&s, RUN);
-    cla_launch launch = {
-        .kernel = "layer_norm_forward",
-        .args = { cla_buf(s.y), cla_mem(&s.moments), cla_buf(x), cla_buf(gamma),
-                  cla_buf(beta), cla_bytes(&shape, sizeof shape) },
-    };
-    CLA_TRY(launch_rows(cla_tape_runtime(tape), &s, &launch));
-    const cla_note end = { backward, &s, sizeof s, { x, gamma, beta } };
-    return cla_tape_give(tape, y, s.y, &end);
+    return normalise(tape, y, &s);
+}
+
+cla_status cla_rms_norm(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                        cla_tensor *gamma, float eps)
+{
+    CLA_OP(tape, y, x, gamma);
+    saved s = { .x = x, .gamma = gamma, .eps = eps };
+    CLA_TRY(cla_signature_check(&cla_rms_norm_signature,
+                                (cla_given[]){ { x }, { gamma } }, &(cla_sizes){ 0 }));
+    return normalise(tape, y, &s);
 }

@@ -43,6 +43,7 @@ static void close_one(cla_model **model)
     }
     cla_model_forget(m);
     cla_text_free(&m->target_text);
+    cla_text_free(&m->written);
     free(m->targets);
     cla_task_close(&m->task);
     free(m->folder);

@@ -18,6 +18,7 @@ struct cla_model {
     cla_text target_text;            // what targets points into
     const char **targets;            // [target_count] NULL until they are asked for
     size_t target_count;
+    cla_text written; // the last text of a language model
 };
 
 /* Returns the task of a model, which owns it. */

@@ -6,14 +6,32 @@
 
 #include "train/update.h"
 
-static const char *const schedules[] = { "constant", "noam", NULL };
+enum { CONSTANT, NOAM, COSINE };
+static const char *const schedules[] = { "constant", "noam", "cosine", NULL };
+
+static cla_status configure_cosine(cla_optim *o, cla_config *s)
+{
+    o->warmup = 100;
+    o->last = 0.1;
+    CLA_TRY(cla_config_int(s, "warmup", &o->warmup, 0, 1 << 30));
+    CLA_TRY(cla_config_double(s, "lr_last", &o->last, 0, 1));
+    CLA_TRY(cla_config_int(s, "steps", &o->steps, 0, 1 << 30));
+    return o->warmup < o->steps
+               ? CLA_OK
+               : cla_config_refuse(s, "schedule",
+                                   "is 'cosine': steps is %d, must be above warmup, %d",
+                                   o->steps, o->warmup);
+}
 
 static cla_status configure_schedule(cla_optim *o, cla_config *s)
 {
+    CLA_TRY(cla_config_choice(s, "schedule", schedules, &o->schedule));
+    if (o->schedule == COSINE) {
+        return configure_cosine(o, s);
+    }
     o->dim = 512;
     o->warmup = 4000;
-    CLA_TRY(cla_config_choice(s, "schedule", schedules, &o->schedule));
-    if (!o->schedule) {
+    if (o->schedule == CONSTANT) {
         return CLA_OK;
     }
     CLA_TRY(cla_config_int(s, "dim", &o->dim, 1, 1 << 20));
@@ -40,11 +58,26 @@ static double annealed(const cla_optim *o, double step)
     return o->anneal ? fmax(0, fmin(1, (o->steps + 1 - step) / (o->anneal + 1.0))) : 1;
 }
 
+/* Returns the factor of an update's learning rate that rises over the warm-up and then
+ * falls along half a cosine to `last`. */
+static double cosine(const cla_optim *o, double step)
+{
+    const double pi = 3.14159265358979323846;
+    if (step <= o->warmup) {
+        return step / o->warmup;
+    }
+    const double part = fmin(1, (step - o->warmup) / (o->steps - o->warmup));
+    return o->last + (1 - o->last) * (1 + cos(pi * part)) / 2;
+}
+
 double cla_optim_rate(const cla_optim *o, int64_t step)
 {
     const double at = (double)step, warmup = o->warmup;
     const double rate = o->rates.lr * annealed(o, at);
-    return o->schedule
+    if (o->schedule == COSINE) {
+        return rate * cosine(o, at);
+    }
+    return o->schedule == NOAM
                ? rate / sqrt(o->dim) * fmin(1 / sqrt(at), at / (warmup * sqrt(warmup)))
                : rate;
 }
@@ -146,8 +179,8 @@ static cla_status update(const cla_optim *o, int64_t step)
 {
     cla_optimiser_rates rates = o->rates;
     rates.lr = cla_optim_rate(o, step);
-    const cla_update u = { o->kind,      o->params, o->values,
-                           o->gradients, o->moment, o->flat_moment };
+    const cla_update u = { o->kind,   o->params,      o->values, o->gradients,
+                           o->moment, o->flat_moment, true };
     return cla_update_step(&u, step, &rates);
 }
 

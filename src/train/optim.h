@@ -11,8 +11,9 @@ enum { OPTIM_MOMENTS = CLA_OPTIMISER_MOMENTS + 1, OPTIM_NAME = 32 };
 typedef struct cla_optim {
     const cla_optimiser *kind;
     cla_optimiser_rates rates;
-    int schedule; // 0 constant, 1 noam
+    int schedule; // 0 constant, 1 noam, 2 cosine
     int dim, warmup;
+    double last;       // cosine: the rate of the last step, as a share of lr
     int anneal, steps; // the rate falls over the last `anneal` of `steps` steps
     double clip;
     cla_memory clipping;  // factor and norm of the last update
@@ -33,9 +34,12 @@ cla_status cla_optim_configure(cla_optim *optim, cla_config *settings);
 
 /* Returns the learning rate of an update; the first is 1. It is lr (constant) or (noam)
  *   lr dim^-1/2 min(step^-1/2, step warmup^-3/2);
+ * or (cosine) lr step / warmup, and after the warm-up, of the rest of the steps a part
+ * u of which is done,
+ *   lr (last + (1 - last) (1 + cos(pi u)) / 2);
  * over the last updates, if anneal is not 0,
  * times (steps + 1 - step) / (anneal + 1).
- * Source: Vaswani et al. 2017, section 5.3. */
+ * Source: Vaswani et al. 2017, section 5.3; Loshchilov and Hutter 2017, SGDR. */
 double cla_optim_rate(const cla_optim *optim, int64_t step);
 
 /* Makes the moments, filled with zeros. */

@@ -13,10 +13,21 @@ static bool trained(const cla_update *u, size_t i)
     return u->params->list[i].tensor->wants_grad;
 }
 
-static bool all_trained(const cla_update *u)
+static bool decays(const cla_update *u, size_t i)
+{
+    return !u->matrices || param_at(u, i)->rank > 1;
+}
+
+static bool alike(const cla_update *u, size_t i, size_t k)
+{
+    return trained(u, i) == trained(u, k) && decays(u, i) == decays(u, k);
+}
+
+/* Returns whether all parameters are trained and decay. */
+static bool all_move(const cla_update *u)
 {
     size_t i = 0;
-    while (param_at(u, i) && trained(u, i)) {
+    while (param_at(u, i) && trained(u, i) && decays(u, i)) {
         i++;
     }
     return !param_at(u, i);
@@ -60,16 +71,18 @@ cla_status cla_update_step(const cla_update *u, int64_t step,
                            const cla_optimiser_rates *rates)
 {
     const bool shrinks = u->kind->usual.weight_decay > 0 && rates->weight_decay > 0;
-    if (!shrinks || all_trained(u)) { // without a gradient nothing moves
+    if (!shrinks || all_move(u)) { // without a gradient nothing moves
         return cla_optimiser_step(u->params->rt, u->kind, u->values, u->flat_moment,
                                   u->gradients, step, rates);
     }
     for (size_t from = 0, to = 0; param_at(u, from); from = to) {
-        for (to = from + 1; param_at(u, to) && trained(u, to) == trained(u, from);) {
+        for (to = from + 1; param_at(u, to) && alike(u, to, from);) {
             to++;
         }
+        cla_optimiser_rates own = *rates;
+        own.weight_decay = decays(u, from) ? own.weight_decay : 0;
         if (trained(u, from)) {
-            CLA_TRY(step_stretch(u, from, to, step, rates));
+            CLA_TRY(step_stretch(u, from, to, step, &own));
         }
     }
     return CLA_OK;

@@ -10,10 +10,12 @@ typedef struct cla_update {
     cla_tensor *values, *gradients; // the blocks, flat
     const cla_memory *moment;       // blocks like that of the parameters
     cla_tensor *const *flat_moment; // the same, flat
+    bool matrices; // weight decay acts on parameters of two or more sizes alone
 } cla_update;
 
 /* Queues the step, in one launch. With weight decay, parameters that want no gradient
- * are left out: there is a launch for each stretch of the others.
+ * are left out, and with `matrices` others do not decay: there is a launch for each
+ * stretch of parameters that are alike.
  * Errors: as cla_optimiser_step; CLA_E_NOMEM. */
 cla_status cla_update_step(const cla_update *u, int64_t step,
                            const cla_optimiser_rates *rates);

@@ -67,6 +67,7 @@ const reader_sample reader_samples[] = {
     { "standard_input", "a b\n c\nd\n", NULL, .read = read_standard_input },
     { "tag_lexicon", "\tX\t0\na\tX\t0\nb\tY\t1\n", "\tX\t0\na\tZ\t0\n",
       .read = read_tag_lexicon, .file = "lexicon.tsv" },
+    { "text_stream", "a b\n c\nd\n", NULL, .read = read_text_stream },
     { "themes", "a b\nb c a\n", NULL, .read = read_themes },
     { "tuning", "{\"P | D | 1\":\n{\"masked_softmax\": {\"WG\": 64}}\n}\n",
       "{\"P\":\n,}\n", .read = read_tuning, .place = "line ", .json = true },

@@ -9,6 +9,7 @@
 #include "cli/readers.h"
 #include "exchange/import_ctranslate2.h"
 #include "exchange/import_marian.h"
+#include "tasks/language/language.h"
 #include "tasks/tagging/tagging.h"
 #include "tasks/translation/translation.h"
 #include "text/bitext.h"
@@ -148,6 +149,19 @@ READ(read_pairs_of_folder)
     status = status ? status : add_lines(out, &lines[0]);
     cla_lines_free(&lines[0]);
     cla_lines_free(&lines[1]);
+    return status;
+}
+
+READ(read_text_stream)
+{
+    const language t = { .pieces = LANGUAGE_BYTES };
+    language_text text = { .bytes = 0 };
+    (void)folder;
+    cla_status status = cla_language_read_split(&t, path, "test", &text);
+    for (size_t i = 0; i < text.ids.count && !status; i++) {
+        status = cla_language_decode(&t, text.ids.id[i], out);
+    }
+    cla_ids_free(&text.ids);
     return status;
 }
 

@@ -3,7 +3,7 @@
 # usage: tests/faults/damage.sh SOURCE_ROOT CLATTN [DAMAGES] [LOG]
 #
 # DAMAGES damages (default 140), in turn of the files of a run and of an exported model, for
-# all four kinds of model; each is followed by a command that reads the file. The command has
+# all five kinds of model; each is followed by a command that reads the file. The command has
 # to refuse it with status 3 or 6 and one line. Only a damaged log or config may pass, with
 # the results of an undamaged one. CLATTN_SEED chooses the bits. LOG gets a line of JSON a
 # damage; those that it holds count. JOBS damages are tried at once (default 2).

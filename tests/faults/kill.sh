@@ -2,7 +2,7 @@
 # kill.sh - kill -9 at random moments: the same command then ends in the same bits
 # usage: tests/faults/kill.sh SOURCE_ROOT CLATTN [KILLS] [LOG]
 #
-# At least KILLS (default 20) kills, in turn of a training of each of the four kinds of
+# At least KILLS (default 20) kills, in turn of a training of each of the five kinds of
 # model, an export, an average, a tuning and the filling of a kernel cache. A killed command
 # is begun again, and may be killed again, until it ends; then its files are compared with
 # those of a command left alone. After a quarter of the kills a file is left half written, as

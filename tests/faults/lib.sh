@@ -1,20 +1,22 @@
-# lib.sh - the smallest models of all four kinds, which the tests of failures share
+# lib.sh - the smallest models of all five kinds, which the tests of failures share
 # shellcheck shell=bash disable=SC2034 # names are used by the readers
 # shellcheck source=tests/cli/lib.sh
 . "${BASH_SOURCE%/*}/../cli/lib.sh"
 source=$1 clattn=$2
 configs=$source/examples/configs
-kinds=(tagger translator reader poet)
+kinds=(tagger translator reader poet lm)
 
 # Sizes are those of the other tests of the command line: one kernel cache serves all.
 declare -A config=([tagger]=tagger-conv2d [translator]=nmt-plain
-    [reader]=reader-match_lstm [poet]=poem-ppg)
+    [reader]=reader-match_lstm [poet]=poem-ppg [lm]=lm-small)
 declare -A settings=(
     [tagger]='word_dim=24 char_dim=8 layers=2 heads=2 batch=4 epochs=2'
     [translator]='dev=dev test=test dim=16 heads=2 inner=32 layers=1 merges=40 tokens=40
         warmup=20 lr=0.4 dropout=0 steps=4'
     [reader]='word_dim=12 trait_dim=4 hidden=12 min_count=1 batch=4 epochs=2'
     [poet]='hidden=32 depth=2 word_count=2 word_ratio=1 vector_epochs=1 batch=24
+        steps=4'
+    [lm]='train=train.txt hold_out=0 dim=16 heads=2 layers=1 context=8 batch=4 warmup=1
         steps=4')
 
 # run ARGUMENT...: the program, killed after $limit seconds (then its status is 137).
@@ -50,6 +52,7 @@ use() {
             run answer --model "$2" --json
         ;;
     poet) run compose --model "$2" --chars 5 --beam 2 '明月' ;;
+    lm) run generate --model "$2" --pieces 8 'Tom' ;;
     esac
 }
 
@@ -95,6 +98,13 @@ make_reader() {
     done | sed 's/^/{"data": [{"title": "t", "paragraphs": [/; s/$/]}]}/' \
         >"$work/reader/train.json"
     cp "$work/reader/train.json" "$work/reader/dev.json"
+}
+
+make_lm() {
+    mkdir "$work/lm"
+    for split in train dev test; do
+        printf 'Tom sold rye.\nAnn sold rye.\nTom sold tea.\n' >"$work/lm/$split.txt"
+    done
 }
 
 make_poet() {

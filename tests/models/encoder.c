@@ -225,6 +225,11 @@ Test(encoder, gradients_match_finite_differences)
         { LEARNS, "activation=silu", "embedding_scale=false", "decoder_layers=2",
           "norm_epsilon=1e-3" },
         { LEARNS, "activation=sigmoid" },
+        { LEARNS, "norm=rms", "feed_forward=swiglu", "bias=false" },
+        { LEARNS, "position=rope", "rope_base=20", "kv_heads=1", "preset=csan" },
+        { LEARNS, "position=none", "feed_forward=geglu", "norm=rms", "preset=csan" },
+        { LEARNS, "position=rope", "rope_part=0.5", "attention=csan1d", "window=3",
+          "kv_heads=1" },
     };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         fixture f;
@@ -247,6 +252,56 @@ Test(encoder, refuses_layers_it_has_not)
         json_object_set_new(s.values, "attention_layers", json_string(wrong[i]));
         TEST_FAILS(cla_transformer_configure(&c, &s), CLA_E_INPUT,
                    "must be like 1-3 within 1-6");
+        cla_config_fini(&s);
+    }
+}
+
+/* Modern blocks change the numbers of parameters as their equations say. */
+Test(encoder, counts_parameters_of_modern_blocks)
+{
+    static const struct {
+        const char *set[6];
+        int64_t more; // than the base model of 6 + 6 layers of 512, 8 heads and 2048
+    } cases[] = {
+        { { "norm=rms" }, -(2 * 6 + 3 * 6) * 512 },
+        { { "feed_forward=swiglu" }, 12LL * (512 * 2048 + 2048) },
+        { { "feed_forward=silu", "position=rope" }, 0 },
+        { { "kv_heads=2" }, -12LL * 2 * 6 * 64 * (512 + 1) },
+        { { "bias=false" }, -(12LL * (4 * 512 + 2048 + 512) + 6LL * 4 * 512) },
+    };
+    transformer_config plain;
+    configure(&plain, (const char *const[]){ NULL });
+    const int64_t before = count(&plain);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        transformer_config c;
+        configure(&c, cases[i].set);
+        cr_assert_eq(count(&c) - before, cases[i].more, "%s: %lld more",
+                     cases[i].set[0], (long long)(count(&c) - before));
+    }
+}
+
+/* Keys of blocks that contradict each other, or do not suit the heads. */
+Test(encoder, refuses_blocks)
+{
+    static const struct {
+        const char *set[4], *error;
+    } cases[] = {
+        { { "kv_heads=3" }, "kv_heads is 3, must divide the 8 heads" },
+        { { "feed_forward=swiglu", "activation=relu" },
+          "activation is 'relu', and feed_forward is 'swiglu'" },
+        { { "position=rope", "rope_part=0.01" },
+          "rope_part is 0.01: it leaves no pair of the 64 numbers of a head" },
+        { { "position=learned" }, "position" },
+        { { "norm=batch" }, "norm" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cla_config s = { .values = json_object(), .known = json_object() };
+        transformer_config c;
+        TEST_OK(cla_strdup(&s.path, "test"));
+        for (const char *const *set = cases[i].set; *set; set++) {
+            TEST_OK(cla_config_set(&s, *set));
+        }
+        TEST_FAILS(cla_transformer_configure(&c, &s), CLA_E_INPUT, cases[i].error);
         cla_config_fini(&s);
     }
 }

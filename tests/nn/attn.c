@@ -49,7 +49,7 @@ static void check_known(cla_runtime *rt, attn_layer *layer, int length,
     double sum = 0;
     cla_tensor *x = test_tensor(tape, CLA_F32, 2, (int64_t[]){ length, WIDTH }, NULL);
     put(x, 1, 1);
-    TEST_OK(cla_attn_project(layer, tape, &qkv, x));
+    TEST_OK(cla_attn_project(layer, tape, &qkv, x, NULL));
     TEST_OK(cla_attn_self(layer, tape, &o, qkv, qkv, &who));
     TEST_OK(cla_tensor_download(o, got));
     check_close("first row", got, first, HEAD, 1e-6);

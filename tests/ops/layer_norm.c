@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "clattn/feed.h"
 #include "oracle/oracle.h"
 #include "support/bands.h"
 #include "support/check_kind.h"
@@ -26,9 +27,22 @@ static const kind_table table = {
     .scale = { 2 },
 };
 
+static const kind_table rms_table = {
+    .lines = { "rms_norm", "eps=1e-6", NULL },
+    .rows = rows,
+    .bar = BAR,
+    .scale = { 2 },
+};
+
 Test(layer_norm, matches_oracle_and_gradient)
 {
     check_kind_cases(&table);
+}
+
+Test(layer_norm, rms_matches_oracle_and_gradient)
+{
+    check_kind_cases(&rms_table);
+    check_kind_refuses(&rms_table);
 }
 
 /* A row far from zero keeps its small differences, as the variance is about the
@@ -75,6 +89,7 @@ DEVICE_TEST(layer_norm, refuses)
     TEST_FAILS(cla_layer_norm(tape, &y, x, four, three, EPS), CLA_E_SHAPE,
                "gamma is [4], must be [3]");
     TEST_FAILS(cla_layer_norm(tape, &y, x, three, three, NAN), CLA_E_USAGE, "eps is");
+    TEST_FAILS(cla_rms_norm(tape, &y, x, three, -1), CLA_E_USAGE, "rms_norm: eps is");
     cr_assert_null(y);
     cla_tape_free(&tape);
 }

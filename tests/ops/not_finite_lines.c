@@ -66,6 +66,8 @@ const small_call small_calls[] = {
     { CALL("dropout_add", "...=3,5 p=0.5 whole=1") },
     { FILLED("embedding", "N=4 D=3 V=3 scale=2", fill_ids) },
     { CALL("layer_norm", "N=4 D=3 eps=1e-6") },
+    { CALL("rms_norm", "N=4 D=3 eps=1e-6") },
+    { FILLED("rotary", "N=4 H=2 d=3 P=2 R=2 turned=1", fill_ids) },
     { CALL("linear", "N=7 in=5 out=3 activation=0") },
     { CALL("linear", "N=7 in=5 out=3 activation=1") },
     { CALL("linear", "N=7 in=5 out=3 activation=2") },

@@ -1,11 +1,13 @@
-/* layer_norm.c - the definition of layer normalisation. */
+/* layer_norm.c - the definitions of layer_norm and rms_norm. */
 #include <math.h>
 
+#include "clattn/feed.h"
 #include "clattn/ops.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
 
-extern const cla_signature cla_layer_norm_signature; // of the launcher
+extern const cla_signature cla_layer_norm_signature,
+    cla_rms_norm_signature; // of the launcher
 
 void oracle_layer_norm(double *y, const double *x, const double *gamma,
                        const double *beta, int N, int D, double eps)
@@ -50,4 +52,32 @@ static const op_kind layer_norm_kind = {
     .cost = cost,
 };
 
-const op_kind *const layer_norm_kinds[] = { &layer_norm_kind, NULL };
+static cla_status device_rms(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_rms_norm(tape, y, c->in[0], c->in[1], (float)c->attribute[0]);
+}
+
+static void oracle_rms(double *const *y, const op_call *c)
+{
+    const int N = kind_size(c, "N"), D = kind_size(c, "D");
+    const double eps = (double)(float)c->attribute[0], *x = c->x[0];
+    for (int64_t n = 0; n < N; n++) {
+        double square = 0;
+        for (int64_t k = 0; k < D; k++) {
+            square += x[n * D + k] * x[n * D + k] / D;
+        }
+        for (int64_t k = 0; k < D; k++) {
+            y[0][n * D + k] = x[n * D + k] / sqrt(square + eps) * c->x[1][k];
+        }
+    }
+}
+
+static const op_kind rms_norm_kind = {
+    .signature = &cla_rms_norm_signature,
+    .attribute = { "eps" },
+    .device = device_rms,
+    .oracle = oracle_rms,
+    .cost = cost,
+};
+
+const op_kind *const layer_norm_kinds[] = { &layer_norm_kind, &rms_norm_kind, NULL };

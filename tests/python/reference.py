@@ -300,6 +300,23 @@ def layer_norm(x: Array, gamma: Array, beta: Array, eps: float) -> Array:
     return apart / np.sqrt((apart**2).mean(axis=1, keepdims=True) + eps) * gamma + beta
 
 
+def angles(places: int, r: int) -> Array:
+    """The table of rotary: r cosines, then r sines."""
+    angle = np.arange(places)[:, None] / 3.0 ** np.arange(r)
+    return np.concatenate([np.cos(angle), np.sin(angle)], axis=1).astype(np.float32)
+
+
+def rotary(x: Array, table: Array, positions: Array, turned: int) -> Array:
+    y, r = x.copy(), table.shape[1] // 2
+    for n, p in enumerate(positions):
+        if 0 <= p < len(table):
+            c, s = table[p, :r], table[p, r:]
+            a, b = x[n, :turned, :r], x[n, :turned, r : 2 * r]
+            y[n, :turned, :r] = a * c - b * s
+            y[n, :turned, r : 2 * r] = b * c + a * s
+    return y
+
+
 def cross_entropy(
     logits: Array, targets: Array, smoothing: float, factor: Array | None = None
 ) -> Array:

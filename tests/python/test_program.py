@@ -26,6 +26,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Make:
         "translator": ("nmt-plain", toy.translation),
         "reader": ("reader-match_lstm", toy.reading),
         "poet": ("poem-ppg", toy.poetry),
+        "lm": ("lm-small", toy.language),
     }
 
     def make(kind: str) -> Path:
@@ -245,6 +246,19 @@ def test_a_poet(runtime: clattn.Runtime, trained: Make) -> None:
         assert "line1" in model.maps("明月", characters=5)
         with pytest.raises(clattn.UsageError, match="characters"):
             model.compose("明月", characters=6)
+
+
+def test_a_language_model(runtime: clattn.Runtime, trained: Make) -> None:
+    with clattn.Model.load(trained("lm"), runtime) as model:
+        assert model.kind == "lm"
+        assert model.generate("one two", 13, greedy=True) == " three four f"
+        drawn = model.generate("one", 20, temperature=2, top_k=3, seed=1)
+        assert len(drawn) == 20
+        assert drawn == model.generate("one", 20, temperature=2, top_k=3, seed=1)
+        with pytest.raises(clattn.UsageError, match="top_p"):
+            model.generate("one", top_p=2)
+        with pytest.raises(clattn.UsageError, match="the model is a lm"):
+            model.compose("one")
 
 
 # ---- the rest ----------------------------------------------------------------------

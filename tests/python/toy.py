@@ -127,3 +127,23 @@ def poetry(folder: Path) -> dict[str, Any]:
         "epochs": 1000,
         "eval_every": 70,
     }
+
+
+def language(folder: Path) -> dict[str, Any]:
+    """A line that is learnt by heart."""
+    for split in ("train", "dev", "test"):
+        (folder / f"{split}.txt").write_text(3 * "one two three four five six\n")
+    return {
+        "data": str(folder),
+        "train": "train.txt",
+        "hold_out": 0,
+        "dim": 32,
+        "heads": 2,
+        "layers": 1,
+        "context": 16,
+        "batch": 4,
+        "lr": 0.01,
+        "warmup": 1,
+        "steps": 160,
+        "eval_every": 80,
+    }

@@ -5,6 +5,7 @@
 
 #include "ops/optimiser.h"
 #include "support/support.h"
+#include "train/optim.h"
 
 /* Returns the line of docs/training.md about the optimiser; "" if there is none. */
 static const char *line_of(char line[1024], const cla_optimiser *o)
@@ -57,4 +58,52 @@ Test(optimisers, are_on_their_page)
             cr_expect(strstr(line, name), "no moment %sin: %s", name, line);
         }
     }
+}
+
+/* A cosine rises over the warm-up, is half-way down in the middle of the rest, and
+ * stays at its end. */
+Test(optimisers, follow_a_cosine)
+{
+    const cla_optim o = {
+        .schedule = 2, .warmup = 4, .steps = 24, .last = 0.1, .rates.lr = 2
+    };
+    static const int64_t step[] = { 1, 2, 4, 9, 14, 24, 30 };
+    static const double factor[] = {
+        0.25, 0.5, 1, 0.1 + 0.9 * (1 + 0.70710678118654752) / 2, 0.55, 0.1, 0.1
+    };
+    for (int i = 0; i < 7; i++) {
+        cr_assert_float_eq(cla_optim_rate(&o, step[i]), 2 * factor[i], 1e-12);
+    }
+}
+
+/* Without a gradient, a step of a run shrinks matrices by lr weight_decay, and leaves
+ * vectors as they are. */
+Test(optimisers, matrices_alone_decay)
+{
+    static const char *const names[] = { "before", "matrix", "behind" };
+    static const int ranks[] = { 1, 2, 1 };
+    cla_runtime *rt = test_runtime();
+    cla_memory_guard(rt, false); // parameters are parts of a block
+    cla_params params = { 0 };
+    cla_tensor *home[3] = { NULL };
+    cla_optim optim = cla_optim_usual("adamw", 0.25);
+    const cla_init ones = { CLA_INIT_ONES, 0, 0, 0 };
+    optim.rates.weight_decay = 0.5;
+    for (int i = 0; i < 3; i++) {
+        TEST_OK(cla_param_add(&params, &home[i], ones, ranks[i], (int64_t[]){ 3, 2 },
+                              "%s", names[i]));
+    }
+    TEST_OK(cla_params_build(&params, rt, 1));
+    TEST_OK(cla_optim_init(&optim, &params));
+    TEST_OK(cla_optim_step(&optim, 1));
+    for (int i = 0; i < 3; i++) {
+        float got[6];
+        TEST_OK(cla_tensor_download(home[i], got));
+        for (int k = 0; k < cla_tensor_size(home[i]); k++) {
+            cr_assert_float_eq(got[k], ranks[i] > 1 ? 0.875 : 1, 1e-6, "%s", names[i]);
+        }
+    }
+    cla_optim_fini(&optim);
+    cla_params_free(&params);
+    cla_runtime_free(&rt);
 }

@@ -236,6 +236,31 @@ def layer_norm(a, t):
             "grad.beta": dy.sum(axis=0)}
 
 
+def rms_norm(a, t):
+    x, gamma, dy = t["in.x"], t["param.gamma"], t["grad_out.y"]
+    root = np.sqrt((x**2).mean(axis=1, keepdims=True) + float(a["eps"]))
+    z, dz = x / root, dy * gamma
+    return {"out.y": gamma * z, "grad.gamma": (dy * z).sum(axis=0),
+            "grad.x": (dz - z * (dz * z).mean(axis=1, keepdims=True)) / root}
+
+
+def rotary(a, t):
+    """Each pair as a complex number times one of the unit circle; back: its conjugate."""
+    x, dy, turned = t["in.x"], t["grad_out.y"], int(a["turned"])
+    p, r = t["in.positions"], t["in.table"].shape[1] // 2
+    at = np.flatnonzero((p >= 0) & (p < len(t["in.table"])))
+    row = t["in.table"][p[at]]
+    by = (row[:, :r] + 1j * row[:, r:])[:, None]
+
+    def turn(x, by):
+        y = x.copy()
+        z = (x[at, :turned, :r] + 1j * x[at, :turned, r : 2 * r]) * by
+        y[at, :turned, :r], y[at, :turned, r : 2 * r] = z.real, z.imag
+        return y
+
+    return {"out.y": turn(x, by), "grad.x": turn(dy, by.conj())}
+
+
 def embedding(a, t):
     ids, table, dy = t["in.ids"], t["param.table"], t["grad_out.y"]
     dtable = np.zeros_like(table)
@@ -298,8 +323,8 @@ def rmsprop(a, t):
 OPERATORS = {
     f.__name__: f
     for f in (masked_softmax, attention, band_attention, band_attention_2d, conv_attention_2d,
-              linear, tied_linear, gelu, silu, layer_norm, embedding, cross_entropy, adam, adamw,
-              lion, rmsprop)
+              linear, tied_linear, gelu, silu, layer_norm, rms_norm, rotary, embedding,
+              cross_entropy, adam, adamw, lion, rmsprop)
 }
 
 
@@ -480,6 +505,16 @@ def write_layers(w):
         tensors = {"in.x": w.normal(n, width, scale=3.0) + 2, "param.gamma": w.normal(width),
                    "param.beta": w.normal(width)}
         w.write("layer_norm", f"N{n}_D{width}", {"eps": 1e-6}, tensors, "y", (n, width))
+    for n, width in ((5, 7), (33, 130), (1, 1)):
+        tensors = {"in.x": w.normal(n, width, scale=3.0) + 2, "param.gamma": w.normal(width)}
+        w.write("rms_norm", f"N{n}_D{width}", {"eps": 1e-6}, tensors, "y", (n, width))
+    for n, heads, width, r, turned in ((5, 3, 4, 2, 2), (33, 2, 9, 3, 2)):
+        angle = np.arange(n + 2)[:, None] / 3.0 ** np.arange(r)
+        tensors = {"in.x": w.normal(n, heads, width),
+                   "in.table": np.concatenate([np.cos(angle), np.sin(angle)], 1).astype("f4"),
+                   "in.positions": w.random.integers(-1, n + 3, n).astype("i4")}
+        w.write("rotary", f"N{n}_H{heads}_d{width}", {"turned": turned}, tensors, "y",
+                (n, heads, width))
     for n, rows, width in ((130, 5, 40), (1, 1, 1), (97, 1000, 128), (257, 1, 72)):
         tensors = {"in.ids": w.random.integers(0, rows, n).astype("i4"),
                    "param.table": w.normal(rows, width)}

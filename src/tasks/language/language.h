@@ -1,0 +1,105 @@
+/* language.h - the language modelling task: text as a stream of pieces, and the network
+ * that predicts each from those before it. */
+#pragma once
+
+#include "models/lm.h"
+#include "models/sample.h"
+#include "text/subwords.h"
+#include "train/task.h"
+
+/* What the pieces are. */
+typedef enum language_pieces {
+    LANGUAGE_BYTES,
+    LANGUAGE_CHARACTERS, // code points of the training text
+} language_pieces;
+
+/* Texts as ids. Where documents are apart, CLA_EOS stands before each and after the
+ * last. */
+typedef struct language_text {
+    cla_ids ids;
+    double bytes; // of the pieces from the second on
+} language_text;
+
+typedef struct language {
+    cla_task task; // first: a language is a cla_task
+    const char *data, *train_name, *dev_name, *test_name;
+    double hold_out; // share of the training text that is the dev split
+    int pieces;      // language_pieces
+    bool documents;  // blank lines separate documents
+    lm_config config;
+    lm model;
+    cla_vocab characters; // LANGUAGE_CHARACTERS
+    language_text train;
+    int64_t shift; // of the windows of this epoch
+    int64_t first; // tokens of the batch before its next part
+} language;
+
+/* data.c: reads the training text, and writes its characters to dir (NULL: nowhere);
+ * then the dev split must be readable, too. cla_language_load reads them from dir.
+ * Errors: CLA_E_INPUT (resumed: dir holds others; a text that is not UTF-8 or has less
+ * than two pieces), CLA_E_IO, CLA_E_NOMEM. */
+extern const char cla_language_characters_file[];
+cla_status cla_language_read_training(language *t, const char *dir, cla_task_mode mode);
+cla_status cla_language_load(language *t, const char *dir);
+
+/* Reads a split of the folder data, or data itself when it is a file. Errors: as
+ * above. */
+cla_status cla_language_read_split(const language *t, const char *data,
+                                   const char *split, language_text *text);
+
+/* Appends the ids of a text, CLA_UNK for characters that are not in the vocabulary and
+ * CLA_EOS for each NUL. Errors: CLA_E_NOMEM. */
+cla_status cla_language_encode(const language *t, const char *text, size_t size,
+                               cla_ids *ids);
+/* Appends the bytes of a piece; special ones have none. Errors: CLA_E_NOMEM. */
+cla_status cla_language_decode(const language *t, int32_t id, cla_text *out);
+
+/* The number of pieces, special ones included. */
+int cla_language_count(const language *t);
+
+/* batch.c: windows of at most T pieces, each with those that follow them. Windows do
+ * not overlap. Documents in a window are sequences of their own. */
+typedef struct language_batch {
+    int64_t count, sequences;                  // N, B
+    int32_t *id, *position, *target, *offsets; // [N], [N], [N], [B+1]; one block
+} language_batch;
+
+/* Returns the number of windows of n pieces that begin at the piece `shift`. */
+int64_t cla_language_windows(int64_t n, int64_t shift, int64_t context);
+
+/* Makes the batch of these windows [n], or of n windows from the first on when window
+ * is NULL. Errors: CLA_E_NOMEM. */
+typedef struct language_cut {
+    const cla_ids *ids;
+    int64_t shift, context;
+} language_cut;
+cla_status cla_language_batch_make(language_batch *batch, const language_cut *cut,
+                                   const int64_t *window, int64_t first, int64_t n);
+void cla_language_batch_free(language_batch *batch);
+
+/* score.c: computes "nll" (nats a piece), "perplexity", "bits_per_byte" and
+ * "pieces". */
+cla_status cla_language_evaluate(cla_task *task, const char *data, const char *split,
+                                 cla_metrics *metrics);
+
+/* How a text is continued. */
+typedef struct language_writing {
+    sample_options sample;
+    int pieces;              // at most
+    const char *const *stop; // [stops] texts, none empty, that end the writing
+    size_t stops;
+    /* Gets the text, some of it at a time; may be NULL. Another status than CLA_OK ends
+     * the writing. */
+    cla_status (*take)(void *to, const char *text, size_t size);
+    void *to;
+} language_writing;
+
+/* write.c: appends to out what follows on prompt, up to a stop or the end of the
+ * document. The same prompt, options and weights give the same text. Bytes that are not
+ * UTF-8 become U+FFFD.
+ * Errors: CLA_E_NUMERIC (weights that give no finite scores), CLA_E_NOMEM,
+ * CLA_E_DEVICE, those of take. */
+cla_status cla_language_write(language *t, const char *prompt, size_t size,
+                              const language_writing *how, cla_text *out);
+
+extern const cla_task_kind cla_language_kind;

@@ -1,0 +1,102 @@
+#!/bin/bash
+# generate.sh - a tiny language model from the command line: trained, resumed, scored, used
+# usage: tests/cli/generate.sh SOURCE_ROOT CLATTN
+# shellcheck source=tests/cli/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+source=$1 clattn=$2
+config=$source/examples/configs/lm-small.json
+run=$work/run
+mkdir "$work/data"
+for i in 1 2 3; do echo 'one two three four five six seven eight'; done >"$work/data/train.txt"
+cp "$work/data/train.txt" "$work/data/dev.txt"
+cp "$work/data/train.txt" "$work/data/test.txt"
+
+tiny=(--set "data=$work/data" --set train=train.txt --set hold_out=0 --set dim=32 --set heads=2
+    --set layers=1 --set context=16 --set batch=4 --set lr=0.01 --set warmup=1 --set eval_every=40
+    --set patience=0 --quiet)
+train() { "$clattn" train "$config" "${tiny[@]}" "$@"; }
+generate() { "$clattn" generate --model "$run" "$@"; }
+
+check 'trains' train --set steps=160 --out "$run"
+check 'clattn-config(5) names its keys' python3 "$source/tools/config_manual.py" keys "$run/config.json"
+check 'writes the characters' test -s "$run/characters.txt"
+check 'the folder is whole' "$clattn" check "$run"
+
+learnt() {
+    "$clattn" eval --model "$run" --json >"$work/scores" || return 1
+    python3 - "$work/scores" <<'PYTHON'
+import json, math, sys
+m = json.load(open(sys.argv[1]))
+assert m["pieces"] == 3 * 40 - 1 and m["nll"] < 0.4, m
+assert abs(m["perplexity"] - math.exp(m["nll"])) < 1e-6
+assert abs(m["bits_per_byte"] - m["nll"] / math.log(2)) < 1e-6
+PYTHON
+}
+check 'knows its text: nats, perplexity, bits a byte' learnt
+
+# Greedy writing, its stops, and what --json says.
+printf 'one two three four five six seven eight\n' >"$work/want"
+check 'continues a prompt' writes "$work/want" generate --greedy --pieces 100 --stop $'\n' 'one two'
+check 'ends before a stop' prints 'one two three four' generate --greedy --stop ' five' 'one two'
+check 'no more than --pieces' prints '"text":" three f"' generate --greedy --pieces 8 --json 'one two'
+lines() {
+    printf 'one\nfour\n' | generate --greedy --pieces 4 >"$work/out" &&
+        printf 'one two\nfour fiv\n' | cmp - "$work/out"
+}
+check 'continues each line of standard input' lines
+
+repeats() {
+    for name in a b; do generate --seed 7 --temperature 3 'o' >"$work/$name" || return 1; done
+    generate --seed 8 --temperature 3 'o' >"$work/c" && cmp -s "$work/a" "$work/b" &&
+        ! cmp -s "$work/a" "$work/c"
+}
+check 'a seed repeats its draws, and another gives others' repeats
+check 'one likely piece is greedy' writes "$work/want" generate --top-k 1 --pieces 100 --stop $'\n' 'one two'
+check 'so is the head of the probability' writes "$work/want" generate --top-p 0.001 --pieces 100 --stop $'\n' 'one two'
+
+for none in --temperature --top-p; do
+    check "$none 0 is greedy" writes "$work/want" generate $none 0 --pieces 100 --stop $'\n' 'one two'
+done
+
+# A run that is stopped and resumed is the run that was never stopped, also its draws.
+resumed() {
+    local more=(--set dropout=0.1 --set save_every=1 --set schedule=noam)
+    train "${more[@]}" --set steps=12 --out "$work/whole" &&
+        train "${more[@]}" --set steps=7 --out "$work/parts" &&
+        train "${more[@]}" --set steps=12 --out "$work/parts" --resume &&
+        cmp "$work/whole/last.ckpt.safetensors" "$work/parts/last.ckpt.safetensors"
+}
+check 'resumes with the same bits' resumed
+parts() { # three parts of a batch make the same step, but for rounding
+    train --set steps=3 --set accumulate=4 --out "$work/accumulated" &&
+        train --set steps=3 --out "$work/at_once" &&
+        python3 - "$work" <<'PYTHON'
+import json, sys
+loss = [[json.loads(l)["nll"] for l in open(f"{sys.argv[1]}/{d}/log.jsonl") if "nll" in l]
+        for d in ("accumulated", "at_once")]
+assert loss[0] and all(abs(a - b) < 1e-4 for a, b in zip(*loss)), loss
+PYTHON
+}
+check 'parts of a batch make the same step' parts
+
+# Documents end by themselves.
+documents() {
+    printf 'one two\n\nthree four\n\n' >"$work/data/train.txt"
+    cp "$work/data/train.txt" "$work/data/dev.txt"
+    train --set documents=true --set steps=160 --out "$work/documents" &&
+        "$clattn" generate --model "$work/documents" --greedy 'one' >"$work/out" &&
+        echo 'one two' | cmp - "$work/out"
+}
+check 'a document ends' documents
+
+for way in csan1d custom rel_pos; do
+    check "trains with $way" train --set attention=$way --set window=5 --set steps=2 --out "$work/$way"
+    check "writes with $way" prints 'one' "$clattn" generate --model "$work/$way" --pieces 30 'one'
+done
+check 'refuses what reads ahead' says 3 "attention is 'block', which reads pieces" \
+    train --set attention=block --out "$work/none"
+check 'inspect refuses it' says 2 'the model is a lm' \
+    "$clattn" inspect --model "$run" --text one --out "$work/map.svg"
+check 'generate wants a language model' says 2 'tag needs a tagger' \
+    "$clattn" tag --model "$run"
+passed
