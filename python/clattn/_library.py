@@ -10,6 +10,7 @@ import ctypes
 import ctypes.util
 import logging
 import os
+import sys
 import sysconfig
 import threading
 from functools import cache
@@ -81,15 +82,21 @@ def carried(pattern: str) -> str | None:
     return None
 
 
+# The files of a wheel, as patterns below its folder.
+WINDOWS = sys.platform == "win32"
+LIBRARY = f"lib/libclattn-models{'-*.dll' if WINDOWS else '.so*'}"
+PROGRAM = f"lib/clattn{'.exe' if WINDOWS else ''}"
+
+
 def _find() -> str:
     """$CLATTN_LIBRARY, else the wheel's own library, else the system's."""
-    own = os.environ.get("CLATTN_LIBRARY") or carried("lib/libclattn-models.so*")
+    own = os.environ.get("CLATTN_LIBRARY") or carried(LIBRARY)
     if own:
         return own
     found = ctypes.util.find_library("clattn-models")
     if found:
         return found
-    raise DeviceError("libclattn-models.so is neither in the package nor in the system")
+    raise DeviceError("libclattn-models is neither in the package nor in the system")
 
 
 def _guard(name: str, function: Any) -> Any:
