@@ -163,8 +163,21 @@ void cla_os_library_close(void *library)
 
 /* ---- texts ----------------------------------------------------------------- */
 
-/* GNU's strerror_r returns a text, that of POSIX a code: either is taken. */
-#define TEXT_OF(result, room) _Generic((result), char * : (result), default : (room))
+/* GNU's strerror_r returns a text, that of POSIX a code and fills room: either is taken. */
+static inline const char *text_of_text(const char *text, const char *room)
+{
+    (void)room;
+    return text;
+}
+
+static inline const char *text_of_code(int code, const char *room)
+{
+    (void)code; // where it fails room has a text of ours
+    return room;
+}
+
+#define TEXT_OF(result, room) \
+    _Generic((result), char *: text_of_text, int: text_of_code)(result, room)
 
 const char *cla_os_reason(int error, char *room, size_t size)
 {
