@@ -1,12 +1,12 @@
 #!/bin/bash
 # deps.sh - builds the libraries that clattn needs for another system
-# usage: tools/deps.sh windows|musl FOLDER
+# usage: tools/deps.sh windows|musl|macos FOLDER
 #
 # Fetches Debian's source archives of Jansson, xxHash, utf8proc, PCRE2, zlib and libyaml
 # into FOLDER/sources, and puts static libraries, headers and files for pkg-config into
 # FOLDER/lib and FOLDER/include. OpenCL is an import library for Windows, made from the
-# Khronos headers of this system, and the null device of the fuzz targets for musl. What is
-# there is not made again.
+# Khronos headers of this system, and the null device of the fuzz targets elsewhere. What
+# is there is not made again. CC and AR name the compiler for macOS.
 set -eu
 source=$(cd "$(dirname "$0")/.." && pwd)
 system=$1
@@ -15,6 +15,7 @@ out=$(cd "$2" && pwd)
 case $system in
 windows) target=x86_64-w64-mingw32 cc=x86_64-w64-mingw32-gcc ar=x86_64-w64-mingw32-ar ;;
 musl) target='' cc=musl-gcc ar=ar ;;
+macos) target='' cc=$CC ar=$AR ;;
 *)
     echo "deps.sh: no system '$system'" >&2
     exit 2
@@ -109,7 +110,7 @@ pcre2() {
 
 zlib() {
     cp "$1"/{zlib,zconf}.h "$out/include/"
-    compile z -I"$1" -- "$1"/{adler32,crc32,deflate,inffast,inflate,inftrees,trees,zutil,compress,uncompr}.c
+    compile z -Dfdopen=fdopen -I"$1" -- "$1"/{adler32,crc32,deflate,inffast,inflate,inftrees,trees,zutil,compress,uncompr}.c
     describe zlib "$(version zlib)" -lz
 }
 
@@ -135,8 +136,8 @@ opencl_windows() {
     "$target-dlltool" -d "$out/objects/OpenCL.def" -l "$out/lib/libOpenCL.a"
 }
 
-# A device that holds buffers and computes nothing: no driver is built for musl here.
-opencl_musl() {
+# A device that holds buffers and computes nothing: no driver is built here.
+opencl_null() {
     compile OpenCL -D_GNU_SOURCE -Dfuzz_broken=null_broken -I"$source/include" -I"$source/src" \
         -I"$source/tests/fuzz" -- "$source"/tests/fuzz/null_{device,kernels}.c "$source/tests/small/opencl.c"
 }
@@ -155,6 +156,9 @@ describe libutf8proc "$(version utf8proc)" -lutf8proc -DUTF8PROC_STATIC
 pcre2 "$(unpack pcre2)"
 zlib "$(unpack zlib)"
 yaml "$(unpack libyaml)"
-"opencl_$system"
+case $system in
+windows) opencl_windows ;;
+*) opencl_null ;;
+esac
 describe OpenCL 3.0 -lOpenCL
 touch "$out/done"

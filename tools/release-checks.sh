@@ -1,5 +1,5 @@
 # release-checks.sh - tries each artefact of a release; tools/release.sh reads it with `.`
-# shellcheck shell=bash disable=SC2154,SC2317 # $out, $place and $version are those of release.sh
+# shellcheck shell=bash disable=SC2016,SC2154,SC2317 # $out, $place and $version are those of release.sh
 . tools/root.sh
 
 base=$place/root-base root=$place/root

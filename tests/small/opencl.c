@@ -1,6 +1,6 @@
-/* opencl.c - what the null device of the fuzz targets leaves to the system's OpenCL, for
- * systems that have none. Nothing of it is offered: devices are whole, and memory is not
- * mapped. */
+/* opencl.c - what the null device of the fuzz targets leaves to the system's OpenCL,
+ * for systems that have none. Nothing of it is offered: devices are whole, and memory
+ * is not mapped. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <stdarg.h>
 #include <stdio.h>
