@@ -25,7 +25,7 @@ case " \$* " in
 *' -Wl,--version '*) echo 'ld: unknown option: --version' >&2 && exit 1 ;;
 *' -Wl,-v '*) echo '@(#)PROGRAM:ld  PROJECT:ld64-609' >&2 && exit 0 ;;
 esac
-exec "$work/zig/bin/python" -m ziglang cc -target aarch64-macos "\$@"
+exec "$work/zig/bin/python" -m ziglang cc -target aarch64-macos -UNDEBUG "\$@" # Zig defines it
 END
     printf '#!/bin/sh\nexec "%s/zig/bin/python" -m ziglang ar "$@"\n' "$work" >"$work/bin/macos-ar"
     chmod +x "$work"/bin/*

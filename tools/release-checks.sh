@@ -56,13 +56,13 @@ try_debian() {
 }
 
 try_wheel() {
-    fresh_root && installed 'pocl-opencl-icd python3-venv' && there python3 -m venv /venv &&
+    fresh_root && installed 'ocl-icd-libopencl1 pocl-opencl-icd python3-venv' && there python3 -m venv /venv &&
         there sh -c '/venv/bin/pip install -q *linux_x86_64.whl' && there /venv/bin/python -c "$imports" &&
         there /venv/bin/clattn demo --epochs 2 --out /tmp/demo
 }
 
 try_archive() {
-    fresh_root && installed 'pocl-opencl-icd gcc libc6-dev' &&
+    fresh_root && installed 'ocl-icd-libopencl1 pocl-opencl-icd gcc libc6-dev' &&
         there sh -c "tar -C /opt -xf clattn-$version-linux-x86_64.tar.gz && mv /opt/clattn-* /opt/clattn" &&
         there /opt/clattn/bin/clattn demo --epochs 2 --out /tmp/demo &&
         there sh -c 'gcc -O2 -I/opt/clattn/include embed.c -L/opt/clattn/lib -lclattn \
@@ -70,12 +70,13 @@ try_archive() {
         tee "$place/embed.txt" && grep -q "$digits" "$place/embed.txt"
 }
 
-# Windows: an empty prefix of wine, with the driver that tools/windows.sh fetched.
+# Windows: an empty prefix of wine, whose OpenCL hands calls to the drivers of this system.
+# Python for Windows takes nothing but pipes and consoles.
 on_windows() {
-    WINEPREFIX=$place/wine WINEDEBUG=-all WINEARCH=win64 XDG_RUNTIME_DIR=/tmp PATH=$PATH:/usr/lib/wine \
-        WINEDLLOVERRIDES=$overrides PYTHONPATH='' wine64 "$@"
+    : | WINEPREFIX=$place/wine WINEDEBUG=-all WINEARCH=win64 XDG_RUNTIME_DIR=/tmp PATH=$PATH:/usr/lib/wine \
+        WINEDLLOVERRIDES='mscoree,mshtml=' CLATTN_CACHE_DIR=$place/windows/cache wine64 "$@" 2>&1 | cat
+    return "${PIPESTATUS[1]}"
 }
-overrides='mscoree,mshtml='
 empty_windows() {
     rm -rf "$place/wine" "$place/windows"
     mkdir -p "$place/windows"

@@ -4,7 +4,8 @@
 #
 # Steps, all of them by default: make again try. The artefacts lie in
 # build-release/VERSION: the source archive, wheels for Linux and Windows on x86-64, a zip for
-# Windows, Debian packages, an archive for other Linux, an SBOM (SPDX) and checksums. `again'
+# Windows, Debian packages, an archive for other Linux, recipes for other systems with their
+# sums (CLATTN_RELEASE_URL: where they will lie), an SBOM (SPDX) and checksums. `again'
 # makes them once more from nothing and compares each bit. `try' uses each in an empty root
 # (tools/release-checks.sh; needs root).
 # shellcheck disable=SC2317,SC2086 # functions are called by `run`; lists of words
@@ -118,6 +119,19 @@ debian_packages() {
     mv "$place"/tree/*.deb "$made/"
 }
 
+# Recipes of other systems, with the address of the release and the sums of what they take.
+recipes() {
+    local folder=$place/recipes/clattn-$version-packaging url=${CLATTN_RELEASE_URL:-https://example.org/clattn/$version}
+    rm -rf "$place/recipes"
+    mkdir -p "$place/recipes"
+    cp -r "$tree/packaging" "$folder"
+    sed -i "s|@URL@|$url|; s|@SHA256_SOURCE@|$(sum 256 "clattn-$version.tar.gz")|
+        s|@SHA256_ZIP@|$(sum 256 "clattn-$version-windows-x86_64.zip")|
+        s|@SHA512_SOURCE@|$(sum 512 "clattn-$version.tar.gz")|" "$folder"/*/*
+    ! grep -r '@[A-Z0-9_]*@' "$folder" && packed "$made/clattn-$version-packaging.tar.gz" "$folder"
+}
+sum() { "sha$1sum" "$made/$2" | cut -d ' ' -f 1; }
+
 # make_all FOLDER: all artefacts, from nothing.
 make_all() {
     made=$1
@@ -128,6 +142,7 @@ make_all() {
     run 'archive for Linux' linux_archive
     run 'archive and wheel for Windows' windows_archives
     run 'Debian packages' debian_packages
+    run 'recipes' recipes
     run 'SBOM' python3 tools/release.py sbom "$made/clattn-$version.spdx.json" "$version" "$made" "$place/carried"
     rm -f "$made/SHA256SUMS"
     (cd "$made" && sha256sum -- *) >"$place/sums"
