@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """release.py - archives of a release whose bits depend on nothing but their content
 
-    release.py zip OUT FOLDER             a zip of a folder
-    release.py wheel OUT LINUX FOLDER     a wheel for Windows: that of Linux with the files
-                                          of FOLDER in place of its program and libraries
+    release.py zip OUT FOLDER
+        a zip of a folder
+    release.py wheel OUT LINUX FOLDER
+        a wheel for Windows: that of Linux with the files of FOLDER in place of its
+        program and libraries
     release.py sbom OUT VERSION ARTEFACTS PACKAGES
-                                          what the artefacts carry, as SPDX 2.3
+        what the artefacts carry, as SPDX 2.3
 
 Times are those of SOURCE_DATE_EPOCH. PACKAGES has a line for each library:
 `artefact name version licence`.
@@ -66,7 +68,9 @@ def wheel(out: Path, linux: Path, folder: Path) -> None:
     for name, content in content_of(folder).items():
         files[LIBRARIES + name] = content
     (tags,) = (name for name in files if name.endswith(".dist-info/WHEEL"))
-    text = re.sub(r"(?m)^Tag: (.*-none)-.*$", r"Tag: \1-win_amd64", files[tags][0].decode())
+    text = re.sub(
+        r"(?m)^Tag: (.*-none)-.*$", r"Tag: \1-win_amd64", files[tags][0].decode()
+    )
     files[tags] = (text.encode(), False)
     listing = tags.replace("/WHEEL", "/RECORD")
     files.pop(listing)

@@ -130,21 +130,22 @@ def filled(kind: str, where: str, **values: Any) -> Any:
 def _load() -> SimpleNamespace:
     path = _find()
     try:
-        loaded = ctypes.CDLL(path)
+        loaded = [ctypes.CDLL(path)]
+        if WINDOWS:  # there a name is looked for in one library alone
+            core = Path(path).with_name(Path(path).name.replace("-models", ""))
+            loaded.append(ctypes.CDLL(str(core)))
     except OSError as error:
         raise DeviceError(f"{path} cannot be loaded: {error}") from error
     functions = SimpleNamespace()
     for name, (result, arguments) in SIGNATURES.items():
-        try:
-            function = getattr(loaded, name)
-        except AttributeError:
-            raise DeviceError(
-                f"{path} lacks {name}: it is of another version"
-            ) from None
+        found = [library for library in loaded if hasattr(library, name)]
+        if not found:
+            raise DeviceError(f"{path} lacks {name}: it is of another version")
+        function = getattr(found[0], name)
         function.restype = ctype(result)
         function.argtypes = [ctype(kind) for kind, _ in arguments]
         setattr(functions, name, _guard(name, function))
-    loaded.cla_log_set(_listener, None)
+    loaded[-1].cla_log_set(_listener, None)
     return functions
 
 
