@@ -75,7 +75,13 @@ def place(source: Path, target: Path, own: set[str]) -> None:
     changes: list[str] = []
     for name in needed(target, own):
         changes += ["--replace-needed", name, own_name(name)]
-    run("patchelf", "--set-rpath", "$ORIGIN", *changes, target)
+    # One by one: patchelf 0.14 loses the new names where it sets the path as well.
+    run("patchelf", "--set-rpath", "$ORIGIN", target)
+    if changes:
+        run("patchelf", *changes, target)
+    lost = [name for name in needed(target, own) if "-clattn" not in name]
+    if lost:
+        fail(f"{target} still asks for {', '.join(lost)}")
 
 
 def main() -> None:

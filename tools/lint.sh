@@ -27,6 +27,39 @@ refuse() {
     fi
 }
 
+# Recipes of Arch, Fedora, winget and vcpkg, by the tools of these systems that are here.
+packages_of_others() {
+    bad=0
+    work=$(mktemp -d)
+    chmod 755 "$work"
+    cp -r packaging "$work/"
+    sed -i 's|@URL@|https://example.org/clattn|; s|@SHA256_[A-Z]*@|0|; s|@SHA512_[A-Z]*@|0|' "$work"/packaging/*/*
+    bash -n "$work/packaging/arch/PKGBUILD" || bad=1
+    if command -v makepkg >/dev/null && [ "$(id -u)" -eq 0 ]; then # it refuses root
+        chown -R 65534 "$work/packaging/arch"
+        (cd "$work/packaging/arch" && setpriv --reuid=65534 --clear-groups makepkg --printsrcinfo >/dev/null) || bad=1
+    fi
+    if command -v rpmlint >/dev/null; then
+        rpmlint -c tools/rpmlint.toml "$work/packaging/fedora/clattn.spec" >"$work/said" 2>&1 ||
+            { cat "$work/said" && bad=1; }
+    fi
+    if command -v yamllint >/dev/null; then
+        yamllint -d '{extends: relaxed, rules: {line-length: {max: 140}}}' "$work"/packaging/winget/*.yaml .github/workflows/*.yml || bad=1
+    fi
+    # shellcheck disable=SC2016 # Ruby's own
+    ruby -e 'require "json"; require "yaml"
+        port = JSON.parse(File.read("packaging/vcpkg/vcpkg.json"))
+        abort "packaging/vcpkg/vcpkg.json lacks a name, a version or a licence" unless
+            %w[name version license dependencies].all? { |k| port.key? k }
+        Dir["packaging/winget/*.yaml"].each do |file|
+            made = YAML.safe_load(File.read(file))
+            missing = %w[PackageIdentifier PackageVersion ManifestType ManifestVersion] - made.keys
+            abort "#{file} lacks #{missing.join(", ")}" unless missing.empty?
+        end' || bad=1
+    rm -rf "$work"
+    return "$bad"
+}
+
 case $check in
 format)
     have clang-format
@@ -96,6 +129,12 @@ version)
     says include/clattn/version.h "$(sed -n 's/^#define CLA_VERSION_[A-Z]* //p' \
         include/clattn/version.h | paste -sd .)"
     says packaging/conda/meta.yaml "$(grep '^  version:' packaging/conda/meta.yaml)"
+    says packaging/arch/PKGBUILD "$(grep '^pkgver=' packaging/arch/PKGBUILD | tr '=' ' ')"
+    says packaging/fedora/clattn.spec "$(grep '^Version:' packaging/fedora/clattn.spec)"
+    says packaging/vcpkg/vcpkg.json "$(grep '"version"' packaging/vcpkg/vcpkg.json | tr -d '",')"
+    for file in packaging/winget/*.yaml; do
+        says "$file" "$(grep '^PackageVersion:' "$file")"
+    done
     says debian/libclattn0.symbols "$(grep PRIVATE debian/libclattn0.symbols)"
     # Every function of the headers is in a symbols file, and no other.
     declared=$(cat include/clattn/*.h | tr '\n' ' ' |
@@ -111,6 +150,7 @@ version)
 packaging) # a recipe is YAML once its templates are words
     have ruby
     ruby -c packaging/homebrew/clattn.rb >/dev/null || exit 1
+    packages_of_others || exit 1
     # shellcheck disable=SC2016 # Ruby's own $stdin
     sed 's/{{[^}]*}}/template/' packaging/conda/meta.yaml |
         ruby -e 'require "yaml"; r = YAML.safe_load($stdin.read)

@@ -70,7 +70,7 @@ calls() {
     tests/faults/calls.sh . "$program" "$faulty" "${NIGHTLY_CALLS:-every}" "$logs/calls.jsonl"
 }
 
-musl() { tools/musl.sh "$build"; }
+musl() { tools/musl.sh; }
 
 recipes() { tests/tools/recipes.py . "$build" --whole; }
 

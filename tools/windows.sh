@@ -3,7 +3,8 @@
 # usage: tools/windows.sh [OPERATOR...]
 #
 # Without arguments it installs what it needs and runs all checks: golden cases under both
-# schedules, folders with awkward names, runs that are killed and go on, a DLL in a program.
+# schedules, the tests that need no POSIX, a state beside Linux's, folders with awkward names,
+# runs that are killed and go on, a cache of two processes, a DLL in a program.
 # With operators it runs their golden cases alone, and where mingw-w64, wine or the network
 # is missing it says "not run" and counts as skipped. The device is the CPU, by Intel's
 # driver for Windows from PyPI; where that cannot be had, by the drivers of this system,
@@ -14,8 +15,9 @@ cd "$(dirname "$0")/.." || exit 2
 counting=yes
 
 work=$PWD/build-windows
-packages='gcc-mingw-w64-x86-64 wine64 meson ninja-build pkg-config gcc libc6-dev dpkg-dev xz-utils
-    bzip2 unzip python3-pip opencl-headers librandom123-dev pocl-opencl-icd ocl-icd-libopencl1'
+packages='gcc-mingw-w64-x86-64 clang wine64 meson ninja-build pkg-config gcc libc6-dev dpkg-dev xz-utils
+    bzip2 unzip python3-pip opencl-headers librandom123-dev pocl-opencl-icd ocl-icd-opencl-dev
+    libjansson-dev libpcre2-dev libutf8proc-dev libxxhash-dev libyaml-dev zlib1g-dev'
 export WINEPREFIX=$work/wine WINEDEBUG=-all WINEARCH=win64 CLATTN_CACHE_DIR=$work/cache PATH=$PATH:/usr/lib/wine
 export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-/tmp}
 
@@ -28,19 +30,22 @@ not_run() {
     exit 0
 }
 
-# Gives the folder of Intel's driver for Windows, or nothing when it cannot be had.
+# fetch_driver FOLDER PLATFORM FILES PACKAGE...: Intel's driver from PyPI. FILES is a pattern
+# of what is wanted in the wheels; FOLDER/packages gets the names with their versions.
 fetch_driver() {
-    [ ! -f "$work/driver/done" ] || return 0
-    rm -rf "$work/wheels" "$work/driver"
-    mkdir -p "$work/driver"
-    python3 -m pip download -q --no-deps --only-binary=:all: --platform win_amd64 -d "$work/wheels" \
-        intel-opencl-rt intel-cmplr-lib-rt tbb || return 1
-    local wheel
-    for wheel in "$work"/wheels/*.whl; do
-        unzip -q -o -j "$wheel" '*/Library/bin/*' -d "$work/driver" || return 1
+    local folder=$1 platform=$2 files=$3 wheel
+    shift 3
+    [ ! -f "$folder/packages" ] || return 0
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    python3 -m pip download -q --no-deps --only-binary=:all: --platform "$platform" -d "$folder/wheels" \
+        "$@" || return 1
+    for wheel in "$folder"/wheels/*.whl; do
+        unzip -q -o -j "$wheel" "$files" -d "$folder" || return 1
+        basename "$wheel" | sed 's/_/-/g; s/^\([a-z-]*\)-\([0-9.]*\)-.*/\1==\2/' >>"$folder/packages.new"
     done
-    rm -r "$work/wheels"
-    touch "$work/driver/done"
+    rm -r "$folder/wheels"
+    mv "$folder/packages.new" "$folder/packages"
 }
 
 # Tells wine of the driver, once.
@@ -54,14 +59,15 @@ register_driver() {
 
 clattn() { wine64 "$work/build/clattn.exe" "$@"; }
 
+# build TARGET...: these alone.
 build() {
-    tools/windows-deps.sh "$work/deps"
-    export PKG_CONFIG_LIBDIR="$work/deps/lib/pkgconfig"
+    tools/deps.sh windows "$work/deps"
     [ -f "$work/build/build.ninja" ] ||
-        meson setup "$work/build" --cross-file tools/cross/windows.ini --buildtype=release \
-            -Dwerror=true -Dtests=false -Dclblast=disabled -Dclfft=disabled \
+        PKG_CONFIG_LIBDIR="$work/deps/lib/pkgconfig" \
+            meson setup "$work/build" --cross-file tools/cross/windows.ini --buildtype=release \
+            -Dwerror=true -Dclblast=disabled -Dclfft=disabled -Dicu=disabled \
             -Dsentencepiece=disabled -Dmarian=enabled -Dc_args=-isystem"$work/deps/include" || return 1
-    ninja -C "$work/build" --quiet
+    PKG_CONFIG_LIBDIR="$work/deps/lib/pkgconfig" ninja -C "$work/build" --quiet "$@"
 }
 
 # golden OPERATOR...: their golden cases; all without one.
@@ -90,7 +96,7 @@ fi
 
 step 'build in build-windows/'
 mkdir -p "$work"
-if ! build >"$work/build.log" 2>&1; then
+if ! build clattn.exe libclattn-0.dll libclattn-models-0.dll >"$work/build.log" 2>&1; then
     [ -f "$work/deps/done" ] || [ $# -eq 0 ] || not_run 'the sources of libraries cannot be fetched'
     cat "$work/build.log"
     exit 1
@@ -98,7 +104,8 @@ fi
 
 step 'the driver'
 wine64 wineboot -i >/dev/null 2>&1
-if fetch_driver >/dev/null 2>&1; then
+if fetch_driver "$work/driver" win_amd64 '*/Library/bin/*' \
+    intel-opencl-rt intel-cmplr-lib-rt tbb >/dev/null 2>&1; then
     register_driver
 else
     echo "Intel's driver for Windows cannot be fetched: the drivers of this system are used"

@@ -5,7 +5,15 @@
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120
 #endif
+#if defined(__has_include)
+#if __has_include(<OpenCL/cl.h>)
+#include <OpenCL/cl.h> // the framework of macOS
+#else
 #include <CL/cl.h>
+#endif
+#else
+#include <CL/cl.h>
+#endif
 
 #include "clattn/tensor.h"
 

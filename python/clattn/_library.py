@@ -10,6 +10,7 @@ import ctypes
 import ctypes.util
 import logging
 import os
+import sys
 import sysconfig
 import threading
 from functools import cache
@@ -81,15 +82,21 @@ def carried(pattern: str) -> str | None:
     return None
 
 
+# The files of a wheel, as patterns below its folder.
+WINDOWS = sys.platform == "win32"
+LIBRARY = f"lib/libclattn-models{'-*.dll' if WINDOWS else '.so*'}"
+PROGRAM = f"lib/clattn{'.exe' if WINDOWS else ''}"
+
+
 def _find() -> str:
     """$CLATTN_LIBRARY, else the wheel's own library, else the system's."""
-    own = os.environ.get("CLATTN_LIBRARY") or carried("lib/libclattn-models.so*")
+    own = os.environ.get("CLATTN_LIBRARY") or carried(LIBRARY)
     if own:
         return own
     found = ctypes.util.find_library("clattn-models")
     if found:
         return found
-    raise DeviceError("libclattn-models.so is neither in the package nor in the system")
+    raise DeviceError("libclattn-models is neither in the package nor in the system")
 
 
 def _guard(name: str, function: Any) -> Any:
@@ -123,21 +130,22 @@ def filled(kind: str, where: str, **values: Any) -> Any:
 def _load() -> SimpleNamespace:
     path = _find()
     try:
-        loaded = ctypes.CDLL(path)
+        loaded = [ctypes.CDLL(path)]
+        if WINDOWS:  # there a name is looked for in one library alone
+            core = Path(path).with_name(Path(path).name.replace("-models", ""))
+            loaded.append(ctypes.CDLL(str(core)))
     except OSError as error:
         raise DeviceError(f"{path} cannot be loaded: {error}") from error
     functions = SimpleNamespace()
     for name, (result, arguments) in SIGNATURES.items():
-        try:
-            function = getattr(loaded, name)
-        except AttributeError:
-            raise DeviceError(
-                f"{path} lacks {name}: it is of another version"
-            ) from None
+        found = [library for library in loaded if hasattr(library, name)]
+        if not found:
+            raise DeviceError(f"{path} lacks {name}: it is of another version")
+        function = getattr(found[0], name)
         function.restype = ctype(result)
         function.argtypes = [ctype(kind) for kind, _ in arguments]
         setattr(functions, name, _guard(name, function))
-    loaded.cla_log_set(_listener, None)
+    loaded[-1].cla_log_set(_listener, None)
     return functions
 
 

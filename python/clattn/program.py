@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from clattn import _arguments as arguments
-from clattn._library import carried
+from clattn._library import PROGRAM, WINDOWS, carried
 from clattn.errors import DtypeError, FileError, InputError, from_status
 from clattn.safetensors import read_header
 
@@ -30,11 +30,13 @@ PathName = str | os.PathLike[str]
 Row = dict[str, Any]
 _log = logging.getLogger("clattn")
 _POLL_S = 0.05
+_GROUP: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+_STOP: int = getattr(signal, "CTRL_BREAK_EVENT", signal.SIGINT)
 
 
 def find_program() -> str:
     """$CLATTN_PROGRAM, else the wheel's own program, else the one in PATH."""
-    own = os.environ.get("CLATTN_PROGRAM") or carried("lib/clattn")
+    own = os.environ.get("CLATTN_PROGRAM") or carried(PROGRAM)
     found = own or shutil.which("clattn")
     if not found:
         raise FileError("the program clattn is neither in the package nor in PATH")
@@ -46,6 +48,8 @@ def main() -> None:
     program = find_program()
     if os.path.samefile(program, sys.argv[0]):
         sys.exit("clattn: the package has no program of its own, and PATH no other")
+    if WINDOWS:  # there execv ends this process before the other one has begun
+        sys.exit(subprocess.call([program, *sys.argv[1:]]))
     os.execv(program, ["clattn", *sys.argv[1:]])
 
 
@@ -56,7 +60,8 @@ def _running(
 
     The program runs in its own session, so that Ctrl-C reaches only Python. Python then
     sends one SIGINT, waits until the program has saved its state, and raises again. The
-    same happens to what is raised in a pause.
+    same happens to what is raised in a pause. On Windows it is a process group, and
+    Ctrl-Break.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
@@ -65,12 +70,13 @@ def _running(
             stdout=output,
             stderr=errors,
             start_new_session=True,
+            creationflags=_GROUP,
         )
         try:
             while _still_runs(process):
                 yield
         except BaseException:
-            process.send_signal(signal.SIGINT)
+            process.send_signal(_STOP)
             process.wait()
             raise
         output.seek(0)

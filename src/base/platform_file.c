@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/platform.h"
+#include "base/platform_apple.h"
 
 /* ---- descriptors ----------------------------------------------------------- */
 

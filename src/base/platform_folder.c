@@ -105,7 +105,11 @@ char *cla_os_user_folder(const char *variable, const char *below_home)
 
 const char *cla_os_drivers(void)
 {
+#ifdef __APPLE__
+    return NULL; // OpenCL is a part of the system
+#else
     return "/etc/OpenCL/vendors";
+#endif
 }
 
 bool cla_os_free_bytes(const char *folder, uint64_t *bytes)

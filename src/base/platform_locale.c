@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/locale.h"
+#include "base/platform_apple.h"
 
 static locale_t c_locale;
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/locale.h"
-#include "base/platform_windows.h"
 
 /* How this thread was when it entered; calls may be nested. */
 static _Thread_local struct {
@@ -33,20 +32,11 @@ void cla_locale_leave(void *before)
     _configthreadlocale(entry.mode);
 }
 
-static INIT_ONCE once = INIT_ONCE_STATIC_INIT;
-static _locale_t c_locale;
-
-static BOOL CALLBACK make_c_locale(INIT_ONCE *made, void *argument, void **context)
-{
-    (void)made, (void)argument, (void)context;
-    c_locale = _create_locale(LC_ALL, "C");
-    return TRUE;
-}
-
+/* The runtime's own _strtod_l knows no hexadecimal numbers; strtod is that of C11. */
 bool cla_locale_number(const char *text, char **end, double *value)
 {
-    InitOnceExecuteOnce(&once, make_c_locale, NULL, NULL);
-    if (!c_locale) return false;
-    *value = _strtod_l(text, end, c_locale);
+    void *const before = cla_locale_enter();
+    *value = strtod(text, end);
+    cla_locale_leave(before);
     return true;
 }

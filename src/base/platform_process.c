@@ -5,13 +5,16 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "base/platform.h"
+#include "base/platform_apple.h"
 
 /* ---- the program ----------------------------------------------------------- */
 
@@ -49,7 +52,11 @@ long cla_os_processors(void)
 
 bool cla_os_program(char *path, size_t size)
 {
+#ifdef __APPLE__
+    const ssize_t length = apple_program(path, size);
+#else
     const ssize_t length = readlink("/proc/self/exe", path, size - 1);
+#endif
     path[length > 0 ? length : 0] = '\0';
     return length > 0;
 }
@@ -164,6 +171,7 @@ cla_os_end cla_os_await(int64_t child)
     return (cla_os_end){ exited, exited ? WEXITSTATUS(state) : WTERMSIG(state) };
 }
 
+#ifdef __linux__
 /* Discards the standard output and error of this process from now on. */
 static void fall_silent(void)
 {
@@ -187,6 +195,13 @@ int64_t cla_os_copy(void (*work)(void *), void *state)
     work(state);
     _exit(0);
 }
+#else
+int64_t cla_os_copy(void (*work)(void *), void *state)
+{
+    (void)work, (void)state;
+    return 0; // nothing ends a copy with this process
+}
+#endif
 
 void cla_os_copy_end(int64_t copy)
 {

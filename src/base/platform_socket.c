@@ -2,6 +2,7 @@
 #include "base/platform_socket.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,16 @@
 static int open_socket(const struct addrinfo *at)
 {
     const int yes = 1;
+#ifdef __linux__
     const int fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
                           at->ai_protocol);
+#else
+    const int fd = socket(at->ai_family, at->ai_socktype, at->ai_protocol);
+    if (fd >= 0) {
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+        fcntl(fd, F_SETFL, O_NONBLOCK);
+    }
+#endif
     if (fd < 0) return -1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     if (bind(fd, at->ai_addr, at->ai_addrlen) || listen(fd, SOMAXCONN)) {

@@ -12,6 +12,7 @@
 #endif
 
 #include "base/platform.h"
+#include "base/platform_apple.h"
 
 /* ---- terminal and time ----------------------------------------------------- */
 
@@ -142,7 +143,11 @@ void *cla_os_library(const char *path)
 void *cla_os_library_named(const char *name, int version)
 {
     char file[128];
+#ifdef __APPLE__
+    snprintf(file, sizeof file, "lib%.100s.%d.dylib", name, version);
+#else
     snprintf(file, sizeof file, "lib%.100s.so.%d", name, version);
+#endif
     return dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
@@ -163,8 +168,22 @@ void cla_os_library_close(void *library)
 
 /* ---- texts ----------------------------------------------------------------- */
 
-/* GNU's strerror_r returns a text, that of POSIX a code: either is taken. */
-#define TEXT_OF(result, room) _Generic((result), char * : (result), default : (room))
+/* GNU's strerror_r returns a text, that of POSIX a code and fills room: either is
+ * taken. */
+static inline const char *text_of_text(const char *text, const char *room)
+{
+    (void)room;
+    return text;
+}
+
+static inline const char *text_of_code(int code, const char *room)
+{
+    (void)code; // where it fails room has a text of ours
+    return room;
+}
+
+#define TEXT_OF(result, room) \
+    _Generic((result), char * : text_of_text, int : text_of_code)(result, room)
 
 const char *cla_os_reason(int error, char *room, size_t size)
 {

@@ -3,6 +3,10 @@
 
 #include <time.h>
 
+#ifdef __APPLE__ // conditions know no clock; they wait for a while, not until a time
+#define pthread_condattr_setclock(attributes, clock) 0
+#endif
+
 bool cla_mutex_init(cla_mutex *mutex)
 {
     return pthread_mutex_init(&mutex->lock, NULL) == 0;
@@ -45,9 +49,20 @@ void cla_condition_wait(cla_condition *condition, cla_mutex *mutex)
 
 bool cla_condition_wait_until(cla_condition *condition, cla_mutex *mutex, int64_t ns)
 {
+#ifdef __APPLE__
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const int64_t left = ns - ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+    if (left <= 0) return false;
+    const struct timespec pause = { .tv_sec = (time_t)(left / 1000000000),
+                                    .tv_nsec = (long)(left % 1000000000) };
+    return !pthread_cond_timedwait_relative_np(&condition->variable, &mutex->lock,
+                                               &pause);
+#else
     const struct timespec until = { .tv_sec = (time_t)(ns / 1000000000),
                                     .tv_nsec = (long)(ns % 1000000000) };
     return pthread_cond_timedwait(&condition->variable, &mutex->lock, &until) == 0;
+#endif
 }
 
 void cla_condition_wake(cla_condition *condition)

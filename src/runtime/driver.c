@@ -54,7 +54,9 @@ static cla_status check_pocl(const char *folder)
                         "cache folder '%s'; make room or set POCL_CACHE_DIR",
                         (unsigned long long)room / 1000, folder);
     }
-    if (is_empty(folder) && !cla_os_in_path("ld") && !cla_os_in_path("ld.lld")) {
+    const bool has_own = !cla_os_drivers(); // on Windows PoCL brings a linker along
+    if (!has_own && is_empty(folder) && !cla_os_in_path("ld") &&
+        !cla_os_in_path("ld.lld")) {
         return cla_fail(CLA_E_DEVICE,
                         "the driver PoCL cannot link kernels: no folder of PATH has "
                         "the linker 'ld' (PATH is '%s')",

@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 
 #include "base/file.h"
+#include "base/platform.h"
 #include "base/rng.h"
 #include "base/text.h"
 #include "support/memory.h"
@@ -249,7 +250,7 @@ Test(safetensors, each_bit_counts)
     cr_assert(f.sealed);
     cla_st_close(&f);
     cr_assert_eq(cla_file_read(path, &bytes, &size), CLA_OK);
-    const char *key = memmem(bytes, size, "\"xxh3\":", 7);
+    const char *key = cla_os_find(bytes, size, "\"xxh3\":", 7);
     cr_assert_not_null(key);
     for (size_t bit = 0; bit < 8 * size; bit++) {
         bytes[bit / 8] ^= (char)(1 << bit % 8);

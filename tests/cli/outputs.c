@@ -28,7 +28,8 @@ static void make(void)
 static void clean(void)
 {
     // nothing else was left in the folder
-    cr_assert(rmdir("d") == 0 && remove("file") == 0 && rmdir(folder) == 0);
+    cr_assert(rmdir("d") == 0 && remove("file") == 0 && chdir("/") == 0 &&
+              rmdir(folder) == 0);
 }
 
 /* Reads a command line that gives the option the value, and all that the command

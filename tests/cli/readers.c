@@ -52,9 +52,7 @@ static void begin(void)
 
 static void end(void)
 {
-    char command[64];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    cr_expect_eq(system(command), 0);
+    cr_expect_eq(cla_folder_remove(folder), CLA_OK);
 }
 
 TestSuite(readers, .init = begin, .fini = end);

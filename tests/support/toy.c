@@ -48,10 +48,8 @@ void toy_make(toy *f)
 
 void toy_unmake(toy *f)
 {
-    char command[64];
     cla_runtime_free(&f->rt);
-    snprintf(command, sizeof command, "rm -r %s", f->folder);
-    cr_assert_eq(system(command), 0);
+    TEST_OK(cla_folder_remove(f->folder));
 }
 
 void toy_settle(toy *f, const char *const *extra)

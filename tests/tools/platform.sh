@@ -44,6 +44,8 @@ planted bench/a.c '    struct timespec pause;'
 planted tests/oracle/a.c '    pthread_mutex_lock(&lock);'
 planted src/train/a.c '    kill(child, SIGKILL_);'
 planted src/train/a.c '    CloseHandle(file);'
+planted src/train/a.c '__attribute__((weak)) int optional(void);'
+planted src/train/a.c '    char *last = basename(path);'
 planted src/train/a.c '    argp_parse(&a, argc, argv, 0, 0, 0);'
 
 # spared FILE LINE: the line must not be found.

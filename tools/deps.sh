@@ -1,16 +1,26 @@
 #!/bin/bash
-# windows-deps.sh - builds the libraries that clattn for Windows needs, with mingw-w64
-# usage: tools/windows-deps.sh FOLDER
+# deps.sh - builds the libraries that clattn needs for another system
+# usage: tools/deps.sh windows|musl|macos FOLDER
 #
 # Fetches Debian's source archives of Jansson, xxHash, utf8proc, PCRE2, zlib and libyaml
 # into FOLDER/sources, and puts static libraries, headers and files for pkg-config into
-# FOLDER/lib and FOLDER/include. The import library of OpenCL is made from the Khronos
-# headers of this system. What is there is not made again. CC and AR may name others.
+# FOLDER/lib and FOLDER/include. OpenCL is an import library for Windows, made from the
+# Khronos headers of this system, and the null device of the fuzz targets elsewhere. What
+# is there is not made again. CC and AR name the compiler for macOS.
 set -eu
-target=x86_64-w64-mingw32
-mkdir -p "$1"
-out=$(cd "$1" && pwd)
-cc=${CC:-$target-gcc} ar=${AR:-$target-ar}
+source=$(cd "$(dirname "$0")/.." && pwd)
+system=$1
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
+case $system in
+windows) target=x86_64-w64-mingw32 cc=x86_64-w64-mingw32-gcc ar=x86_64-w64-mingw32-ar ;;
+musl) target='' cc=musl-gcc ar=ar ;;
+macos) target='' cc=$CC ar=$AR ;;
+*)
+    echo "deps.sh: no system '$system'" >&2
+    exit 2
+    ;;
+esac
 packages='jansson xxhash utf8proc pcre2 zlib libyaml'
 [ ! -f "$out/done" ] || exit 0
 mkdir -p "$out"/{sources,apt/lists/partial,include,lib/pkgconfig,objects}
@@ -35,7 +45,7 @@ fetch() {
 unpack() {
     local archive
     archive=$(find "$out/sources" -name "$1_*.orig.tar.*" | sort -V | tail -n 1)
-    [ -n "$archive" ] || { echo "windows-deps.sh: no source archive of $1" >&2 && return 1; }
+    [ -n "$archive" ] || { echo "deps.sh: no source archive of $1" >&2 && return 1; }
     mkdir -p "$out/sources/$1"
     tar -C "$out/sources/$1" --strip-components=1 -xf "$archive"
     echo "$out/sources/$1"
@@ -54,7 +64,7 @@ compile() {
     mkdir "$out/objects/$library"
     for file; do
         object=$out/objects/$library/$(basename "$file" .c).o
-        "$cc" -O2 -w -I"$out/include" "${flags[@]}" -c "$file" -o "$object"
+        "$cc" -O2 -w -fPIC -I"$out/include" "${flags[@]}" -c "$file" -o "$object"
         objects+=("$object")
     done
     "$ar" rcs "$out/lib/lib$library.a" "${objects[@]}"
@@ -100,7 +110,7 @@ pcre2() {
 
 zlib() {
     cp "$1"/{zlib,zconf}.h "$out/include/"
-    compile z -I"$1" -- "$1"/{adler32,crc32,deflate,inffast,inflate,inftrees,trees,zutil,compress,uncompr}.c
+    compile z -Dfdopen=fdopen -I"$1" -- "$1"/{adler32,crc32,deflate,inffast,inflate,inftrees,trees,zutil,compress,uncompr}.c
     describe zlib "$(version zlib)" -lz
 }
 
@@ -115,7 +125,7 @@ yaml() {
 }
 
 # The functions that the Khronos headers declare; every driver's loader has them.
-opencl() {
+opencl_windows() {
     {
         echo 'LIBRARY OpenCL.dll'
         echo EXPORTS
@@ -124,7 +134,12 @@ opencl() {
             grep -oE '\bcl[A-Z][A-Za-z]+\(' | tr -d '(' | sort -u
     } >"$out/objects/OpenCL.def"
     "$target-dlltool" -d "$out/objects/OpenCL.def" -l "$out/lib/libOpenCL.a"
-    describe OpenCL 3.0 -lOpenCL
+}
+
+# A device that holds buffers and computes nothing: no driver is built here.
+opencl_null() {
+    compile OpenCL -D_GNU_SOURCE -Dfuzz_broken=null_broken -I"$source/include" -I"$source/src" \
+        -I"$source/tests/fuzz" -- "$source"/tests/fuzz/null_{device,kernels}.c "$source/tests/small/opencl.c"
 }
 
 fetch
@@ -141,5 +156,9 @@ describe libutf8proc "$(version utf8proc)" -lutf8proc -DUTF8PROC_STATIC
 pcre2 "$(unpack pcre2)"
 zlib "$(unpack zlib)"
 yaml "$(unpack libyaml)"
-opencl
+case $system in
+windows) opencl_windows ;;
+*) opencl_null ;;
+esac
+describe OpenCL 3.0 -lOpenCL
 touch "$out/done"
