@@ -156,6 +156,26 @@ INLINE void put_edge(global float *y, const float *x, int ld, int rows, int colu
         left += PARTS * FRAGMENT, right += 2 * PARTS * FRAGMENT; \
     }
 
+#define FETCH(p) __builtin_prefetch((const void *)(size_t)(p), 1, 3)
+
+/* Prefetches the lines of 2 x 2 sums that are written after the last step, some at each
+ * step. OpenCL's prefetch does nothing in PoCL, and other compilers lack the built-in
+ * one. */
+INLINE void fetch_sums(global float *to, global float *below, int ld, int k, int steps)
+{
+#if CONVERTS
+    for (int i = k; i < SIDE; i += steps) {
+        const size_t row = (size_t)i * ld;
+        FETCH(to + row);
+        FETCH(to + row + SIDE);
+        FETCH(below + row);
+        FETCH(below + row + SIDE);
+    }
+#else
+    (void)to, (void)below, (void)ld, (void)k, (void)steps;
+#endif
+}
+
 /* y (+)= the product of `rows` packed rows, more than 16, and the panels from b on. */
 INLINE void multiply_rows(global float *y, local const uint *a, global const uint *b,
                           const matmul_shape s, int rows, int columns, int depth,
@@ -181,6 +201,7 @@ INLINE void multiply_rows(global float *y, local const uint *a, global const uin
                 BEGIN_SUMS(C10, below, SIDE, more, wide)
                 BEGIN_SUMS(C11, below + SIDE, SIDE, more, wide - SIDE)
                 for (int k = 0; k < steps; k++) {
+                    fetch_sums(to, below, s.y_ld, k, steps);
                     EACH_PART(MULTIPLY_DOWN)
                     left += PARTS * FRAGMENT, under += PARTS * FRAGMENT;
                     right += 2 * PARTS * FRAGMENT;

@@ -118,7 +118,7 @@ static unit_plan make_plan(cla_runtime *rt, const cla_product *p)
         rows /= 2;
     }
     const int64_t all = cla_pieces(p->N, PANEL);
-    int64_t down = cla_pieces(p->M, rows), across = cla_pieces(all, 16), panels = 0;
+    int64_t down = cla_pieces(p->M, rows), across = 1, panels = 0;
     for (;;) {
         rows = cla_pieces(cla_pieces(p->M, down), BLOCK) * BLOCK;
         panels = cla_pieces(all, across);
