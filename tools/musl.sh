@@ -6,7 +6,7 @@
 # the null device, which computes nothing. The program, the tests that need no device and
 # the fuzz targets run in a root that has musl, BusyBox and this source, and no other
 # library (that needs root). Headers that are not musl's own are findings: Alpine has
-# neither fts.h nor argp.h. Everything lies in build-musl/.
+# none of fts and argp. Everything lies in build-musl/.
 # shellcheck disable=SC2317 # functions are called by `run`
 cd "$(dirname "$0")/.." || exit 2
 . tools/common.sh

@@ -270,6 +270,7 @@ static cla_status state_of(cla_runtime *rt, unit_state **out)
 
 cla_status cla_product_unit(cla_runtime *rt, const cla_product *p, bool *done)
 {
+    enum { FEW_ROWS = 64 };
     const cla_precision precision = cla_runtime_precision(rt);
     *done = false;
     if (precision == CLA_PRECISION_HIGHEST || !p->K || cla_product_stored(p) ||
@@ -278,8 +279,9 @@ cla_status cla_product_unit(cla_runtime *rt, const cla_product *p, bool *done)
     }
     unit_state *state = NULL;
     CLA_TRY(state_of(rt, &state));
-    // in float32 all parts cost less than their products without a unit
-    if (precision == CLA_PRECISION_HIGH && state->unit == CLA_UNIT_NONE &&
+    // six products cost more than one in float32 without a unit, or for few rows
+    const bool slow = state->unit == CLA_UNIT_NONE || p->M < FEW_ROWS;
+    if (precision == CLA_PRECISION_HIGH && slow &&
         cla_unit_asked(rt) != CLA_UNIT_WITHOUT) {
         return CLA_OK;
     }

@@ -36,10 +36,7 @@ cla_status cla_runtime_set_precision(cla_runtime *rt, cla_precision precision)
 {
     CLA_NEED(rt);
     CLA_HOLD(rt);
-    if ((unsigned)precision >= COUNT) {
-        return cla_fail(CLA_E_USAGE, "runtime_set_precision: precision is %d",
-                        (int)precision);
-    }
+    CLA_KNOWN("precision", precision, CLA_PRECISION_MEDIUM);
     rt->precision = precision;
     return CLA_OK;
 }

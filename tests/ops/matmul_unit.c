@@ -29,8 +29,9 @@ static void check_pair(const pair *p, const inner_case *c)
     float *a = check_inner_results(p->without, c, "unit none");
     float *b = check_inner_results(p->with, c, "unit auto");
     const int64_t size = (int64_t)c->M * (c->N + c->gap) * c->batch;
-    cr_expect_eq(memcmp(a, b, (size_t)size * 4), 0, "M%d N%d K%d: other bits", c->M,
-                 c->N, c->K);
+    // under HIGH few rows are computed in float32
+    cr_expect((!c->rounded && c->M < 64) || !memcmp(a, b, (size_t)size * 4),
+              "M%d N%d K%d: other bits", c->M, c->N, c->K);
     free(a);
     free(b);
 }
@@ -113,7 +114,7 @@ Test(matmul_unit, words_of_the_environment)
     rt = test_runtime();
     cr_expect_eq(cla_runtime_precision(rt), CLA_PRECISION_MEDIUM);
     TEST_FAILS(cla_runtime_set_precision(rt, (cla_precision)3), CLA_E_USAGE,
-               "runtime_set_precision: precision is 3");
+               "precision is 3, must be 0 to 2");
     cla_runtime_free(&rt);
     setenv("CLATTN_PRECISION", "low", 1);
     TEST_FAILS(cla_runtime_new(&rt, NULL), CLA_E_USAGE,
