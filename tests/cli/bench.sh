@@ -38,6 +38,7 @@ row+=",\"runs\":[0-9]+,\"median_ms\":$number,\"p25_ms\":$number,\"p75_ms\":$numb
 row+=",\"gflops\":$number,\"gbs\":$number,\"peak_share\":$number,\"samples\":[0-9]+"
 conditions=",\"verified\":(true|false),\"index\":[0-9]+,\"uuid\":(null|\"[0-9a-f]{32}\")"
 conditions+=",\"driver\":\"[^\"]+\",\"platform\":\"[^\"]+\",\"version\":\"[^\"]+\""
+conditions+=",\"precision\":\"highest\",\"unit\":\"none\""
 conditions+="(,\"commit\":\"[^\"]+\")?,\"date\":\"[0-9-]+T[0-9:]+Z\",\"load\":$number,\"processors\":[0-9]+"
 conditions+="(,\"warning\":\"load [0-9.]+ on [0-9]+ processors: other work is running\")?"
 conditions+=",\"peak_gbs\":$number,\"peak_gflops\":$number,\"host\":\"[^\"]+ processors\""

@@ -82,7 +82,7 @@ expect 0 '^\* +0 ' '' env -u CLATTN_DEVICE "$clattn" devices
 expect 0 '^     gemm ' '' "$clattn" devices -v
 expect 0 '"index":0,' '' "$clattn" devices --json
 json index id name vendor platform type driver version memory_bytes max_buffer_bytes \
-    local_bytes compute_units clock_mhz vector_width fp16 subgroups gemm uuid default
+    local_bytes compute_units clock_mhz vector_width fp16 subgroups gemm unit uuid default
 expect 2 '^   0 ' "^clattn: no device matches 'nonesuch' \(0 " \
     env CLATTN_DEVICE=nonesuch "$clattn" devices
 expect 2 '^   0 ' "^clattn: device '!': '!' must be followed by a device$" \
