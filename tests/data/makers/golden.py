@@ -505,7 +505,7 @@ def write_layers(w):
         tensors = {"in.x": w.normal(n, width, scale=3.0) + 2, "param.gamma": w.normal(width),
                    "param.beta": w.normal(width)}
         w.write("layer_norm", f"N{n}_D{width}", {"eps": 1e-6}, tensors, "y", (n, width))
-    for n, width in ((5, 7), (33, 130), (1, 1)):
+    for n, width in ((5, 7), (33, 130), (1, 3)):
         tensors = {"in.x": w.normal(n, width, scale=3.0) + 2, "param.gamma": w.normal(width)}
         w.write("rms_norm", f"N{n}_D{width}", {"eps": 1e-6}, tensors, "y", (n, width))
     for n, heads, width, r, turned in ((5, 3, 4, 2, 2), (33, 2, 9, 3, 2)):
