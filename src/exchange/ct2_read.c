@@ -100,7 +100,7 @@ static cla_status take_variable(ct2_read *r, cursor *c)
     for (uint32_t i = 0; i < rank; i++) {
         CLA_TRY(take(c, 4, &size));
         v.shape[i] = size;
-        v.size = v.size <= UINT32_MAX ? v.size * size : INT64_MAX;
+        v.size = v.size <= INT32_MAX ? v.size * size : INT64_MAX;
     }
     CLA_TRY(take(c, 1, &type));
     CLA_TRY(take(c, 4, &bytes));
