@@ -139,7 +139,7 @@ opencl_windows() {
 # A device that holds buffers and computes nothing: no driver is built here.
 opencl_null() {
     compile OpenCL -D_GNU_SOURCE -Dfuzz_broken=null_broken -I"$source/include" -I"$source/src" \
-        -I"$source/tests/fuzz" -- "$source"/tests/fuzz/null_{device,kernels}.c "$source/tests/small/opencl.c"
+        -I"$source/tests/fuzz" -- "$source"/tests/fuzz/{broken,null_device,null_kernels}.c "$source/tests/small/opencl.c"
 }
 
 fetch

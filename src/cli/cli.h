@@ -87,6 +87,9 @@ int cli_finish(int code);
 
 /* Prints object (consumed) as one line. Errors: CLA_E_NOMEM. */
 cla_status cli_print_json(json_t *object);
+
+/* Flushes standard output. Errors: CLA_E_IO (not all of it could be written). */
+cla_status cli_flush(void);
 /* Returns a JSON string, or NULL when out of memory. When text is not UTF-8, '?'
  * replaces all its bytes outside of ASCII. */
 json_t *cli_json_text(const char *text);

@@ -1,5 +1,4 @@
 /* cmd_answer.c - clattn answer: answers questions about passages with a reader. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -165,9 +164,7 @@ static cla_status answer_all(const arguments *a, cla_model *model, const texts *
     for (size_t i = 0; found && i < n && !status; i++) {
         status = print(a, of, asked[i].text, answers + i * best, found[i]);
     }
-    if (!status && (fflush(stdout) || ferror(stdout))) {
-        status = cla_fail(CLA_E_IO, "standard output: %s", strerror(errno));
-    }
+    status = status ? status : cli_flush();
     free(answers);
     free(found);
     return status;

@@ -20,7 +20,7 @@ static const cli_option options[] = {
       "as for the other commands, or all of them one after the other", CLI_TEXT,
       AT(options.device) },
     { "precision", 0, "WORD", cli_precision_help, CLI_TEXT, AT(options.precision),
-      .choices = "highest high medium" },
+      .choices = CLA_PRECISION_NAMES },
     { "suite", 's', "SUITE", "the cases of one suite", CLI_TEXT, AT(options.suite),
       .names = bench_suite_names },
     { "filter", 'f', "RE", "cases whose names match (POSIX extended)", CLI_TEXT,

@@ -1,5 +1,4 @@
 /* cmd_compose.c - clattn compose: composes quatrains from texts with a generator. */
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,9 +101,7 @@ static cla_status print(const arguments *a, const char *text, const cla_quatrain
             printf("%s\n", p->line[i]);
         }
     }
-    return fflush(stdout) || ferror(stdout)
-               ? cla_fail(CLA_E_IO, "standard output: %s", strerror(errno))
-               : CLA_OK;
+    return cli_flush();
 }
 
 typedef struct composer {

@@ -1,5 +1,4 @@
 /* cmd_generate.c - clattn generate: continues texts with a language model. */
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,19 +74,12 @@ const cli_usage cli_generate_usage = {
             "  clattn generate --model runs/lm --greedy --stop . --json < prompts",
 };
 
-static cla_status flush(void)
-{
-    return fflush(stdout) || ferror(stdout)
-               ? cla_fail(CLA_E_IO, "standard output: %s", strerror(errno))
-               : CLA_OK;
-}
-
 /* Prints a part of a text as it is written. */
 static cla_status print_part(void *to, const char *text, size_t size)
 {
     (void)to;
     fwrite(text, 1, size, stdout);
-    return flush();
+    return cli_flush();
 }
 
 typedef struct generator {
@@ -111,7 +103,7 @@ static cla_status continue_one(const generator *g, const char *prompt)
     } else if (!status) {
         status = print_part(NULL, "\n", 1);
     }
-    return status ? status : flush();
+    return status ? status : cli_flush();
 }
 
 static cla_status take_line(void *to, const cla_line_stream *at, char *text,

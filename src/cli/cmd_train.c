@@ -16,6 +16,7 @@ typedef struct arguments {
     cli_words config; // one; none: that of the run that --resume continues
     const char *set[MAX_SETS];
     int set_count;
+    char precision[32]; // the setting that --precision is
     bool resume, quiet, profile;
 } arguments;
 
@@ -34,15 +35,16 @@ static cla_status take_precision(void *arguments_, const char *value)
 {
     cla_precision precision = CLA_PRECISION_HIGHEST;
     CLA_TRY(cla_precision_read("--precision", value, &precision));
-    static const char *const sets[] = { "precision=highest", "precision=high",
-                                        "precision=medium" };
-    return take_set(arguments_, sets[precision]);
+    arguments *a = arguments_;
+    snprintf(a->precision, sizeof a->precision, "precision=%s",
+             cla_precision_word(precision));
+    return take_set(a, a->precision);
 }
 
 static const cli_option options[] = {
     CLI_DEVICE(arguments, device),
     { "precision", 0, "WORD", cli_precision_help, CLI_TAKE, .take = take_precision,
-      .choices = "highest high medium" },
+      .choices = CLA_PRECISION_NAMES },
     { "out", 'o', "DIR", "the run's folder: model, checkpoints, log", CLI_TEXT,
       .at = offsetof(arguments, out), .needed = true, .output = CLI_OUT_FOLDER },
     { "set", 's', "KEY=VALUE", "override a key of the config, dotted for nested ones",

@@ -1,5 +1,4 @@
 /* cmd_translate.c - clattn translate: translates standard input line by line. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -147,10 +146,7 @@ static cla_status flush(stream *s)
         free(s->line[i]);
     }
     s->count = 0;
-    if (!status && (fflush(stdout) || ferror(stdout))) {
-        status = cla_fail(CLA_E_IO, "standard output: %s", strerror(errno));
-    }
-    return status;
+    return status ? status : cli_flush();
 }
 
 static cla_status show_progress(void *to, size_t lines, size_t count)

@@ -1,6 +1,5 @@
 /* inspect_levels.c - draws attention level by level, and prints the weights of levels
  * and the most attended words. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -195,9 +194,7 @@ static cla_status print(const chosen *c, bool json)
     for (int i = 0; i < c->count; i++) {
         CLA_TRY(json ? print_object(c->site[i]) : print_table(c->site[i]));
     }
-    return fflush(stdout) || ferror(stdout)
-               ? cla_fail(CLA_E_IO, "standard output: %s", strerror(errno))
-               : CLA_OK;
+    return cli_flush();
 }
 
 cla_status cli_inspect_levels(const look_log *seen, const inspect_output *to)

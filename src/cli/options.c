@@ -8,7 +8,6 @@
 #include "base/nearest.h"
 #include "base/writable.h"
 #include "cli/cli.h"
-#include "runtime/runtime.h"
 
 enum { MAX_OPTIONS = 40, WORD_BYTES = 32 };
 

@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "base/text.h"
+#include "runtime/runtime.h"
 
 typedef enum cli_kind {
     CLI_FLAG,  // bool: true when given
@@ -81,10 +82,10 @@ typedef struct cli_command {
             .at = offsetof(type, member)                       \
     }
 /* The precision of all runtimes that the command opens. */
-#define CLI_PRECISION                                                    \
-    {                                                                    \
-        "precision", 0, "WORD", cli_precision_help, CLI_TAKE,            \
-            .take = cli_take_precision, .choices = "highest high medium" \
+#define CLI_PRECISION                                                  \
+    {                                                                  \
+        "precision", 0, "WORD", cli_precision_help, CLI_TAKE,          \
+            .take = cli_take_precision, .choices = CLA_PRECISION_NAMES \
     }
 cla_status cli_take_precision(void *arguments, const char *value);
 extern const char cli_precision_help[];

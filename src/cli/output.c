@@ -38,14 +38,18 @@ int cli_published(cla_status status, const char *format, ...)
     return CLI_OK;
 }
 
+cla_status cli_flush(void)
+{
+    return fflush(stdout) || ferror(stdout)
+               ? cla_fail(CLA_E_IO, "standard output: %s", strerror(errno))
+               : CLA_OK;
+}
+
 /* A failure keeps its code: its message is printed already. */
 int cli_finish(int code)
 {
-    const bool written = fflush(stdout) == 0 && !ferror(stdout);
-    if (written || code > CLI_CHECK_FAILED) {
-        return code;
-    }
-    return cli_fail(cla_fail(CLA_E_IO, "standard output: %s", strerror(errno)));
+    const cla_status status = cli_flush();
+    return !status || code > CLI_CHECK_FAILED ? code : cli_fail(status);
 }
 
 cla_status cli_print_json(json_t *object)

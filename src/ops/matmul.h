@@ -69,6 +69,15 @@ static inline cla_arg cla_product_residual(const cla_product *p)
     return cla_matrix_arg(&p->residual, p->batch, p->M * p->N);
 }
 
+/* Returns whether b is a tensor of weights with all its columns, whose packed form may
+ * be kept. */
+static inline bool cla_product_keeps(const cla_product *p)
+{
+    const cla_tensor *w = p->weights;
+    return w && w->version && w->rank == 2 && p->b.memory == &w->memory &&
+           !p->b.offset && p->b.ld == w->shape[1];
+}
+
 /* Queues a product. Errors: CLA_E_SHAPE (an operand reaches 2^31 elements), CLA_E_USAGE
  * (an invalid CLATTN_GEMM), CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_product_run(cla_runtime *rt, const cla_product *p);
@@ -138,6 +147,23 @@ cla_status cla_product_scratch(cla_runtime *rt, size_t bytes, cla_memory **out);
  * use. Errors: CLA_E_DEVICE (CLATTN_UNIT names a unit that computes wrongly),
  * CLA_E_NOMEM. */
 cla_status cla_product_unit(cla_runtime *rt, const cla_product *p, bool *done);
+
+/* How a result may be cut into items under the tile schedule, and how it is cut. */
+typedef struct cla_item_rule {
+    int64_t rows, panels; // the most of an item
+    int64_t least;        // rows are halved while they are more
+    int64_t worth;        // multiplications of an item that is not cut further
+    int step, columns;    // rows are a multiple of step; columns of a panel
+} cla_item_rule;
+typedef struct cla_item_cut {
+    int64_t rows, panels; // of an item
+    int64_t down, across; // items
+} cla_item_cut;
+
+/* matmul_tile.c: cuts rows and columns until every core has several items, or an item
+ * is not worth its start. */
+cla_item_cut cla_product_cut(cla_runtime *rt, const cla_product *p,
+                             const cla_item_rule *rule);
 
 /* matmul_tile.c: queues the kernel for CPU devices. */
 cla_status cla_product_tile(cla_runtime *rt, const cla_product *p);

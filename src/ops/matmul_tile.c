@@ -8,7 +8,7 @@ enum { CHUNK = 16 }; // as in cl/matmul_pack.clh
 typedef struct tile_plan {
     int vec, mr, tile_n, touch;
     matmul_cut cut;
-    int64_t across, down; // items
+    cla_item_cut items;
     size_t local_bytes;
 } tile_plan;
 
@@ -37,33 +37,29 @@ static int64_t choose_depth(cla_runtime *rt, const tile_plan *plan, int64_t K,
     return round_up(K ? cla_pieces(K, blocks) : 1, CHUNK);
 }
 
-/* Cuts rows and columns finer until every core has several items, as long as an item
- * has enough work to be worth its start. */
-static void balance(tile_plan *plan, const cla_product *p, int64_t rows, int64_t panels,
-                    int cores)
+cla_item_cut cla_product_cut(cla_runtime *rt, const cla_product *p,
+                             const cla_item_rule *rule)
 {
-    enum { ITEMS_OF_CORE = 4, WORTH = 1 << 16 };
-    const int64_t all_panels = cla_pieces(p->N, plan->tile_n);
-    int64_t down = cla_pieces(p->M, rows), across = cla_pieces(all_panels, panels);
+    enum { ITEMS_OF_CORE = 4 };
+    const int cores = cla_runtime_device(rt)->compute_units;
+    const int64_t all = cla_pieces(p->N, rule->columns);
+    int64_t down = cla_pieces(p->M, rule->rows);
+    int64_t across = cla_pieces(all, rule->panels);
     for (;;) {
-        rows = round_up(cla_pieces(p->M, down), 4);
-        panels = cla_pieces(all_panels, across);
-        if (down * across * p->batch >= (int64_t)ITEMS_OF_CORE * cores ||
-            rows * panels * plan->tile_n * p->K <= WORTH) {
-            break;
-        }
-        if (rows > 2 * (int64_t)plan->mr && rows >= panels * plan->tile_n) {
+        const int64_t rows = round_up(cla_pieces(p->M, down), rule->step);
+        const int64_t panels = cla_pieces(all, across);
+        const int64_t columns = panels * rule->columns;
+        const bool cuts = down * across * p->batch < (int64_t)ITEMS_OF_CORE * cores &&
+                          rows * columns * p->K > rule->worth;
+        if (cuts && rows > rule->least && rows >= columns) {
             down *= 2;
-        } else if (panels > 1) {
+        } else if (cuts && panels > 1) {
             across *= 2;
         } else {
-            break;
+            return (cla_item_cut){ rows, panels, cla_pieces(p->M, rows),
+                                   cla_pieces(all, panels) };
         }
     }
-    plan->cut.rows = (int32_t)rows;
-    plan->cut.panels = (int32_t)panels;
-    plan->down = cla_pieces(p->M, rows);
-    plan->across = cla_pieces(all_panels, panels);
 }
 
 /* Returns the register tile: vector width, rows and columns. */
@@ -88,8 +84,15 @@ static tile_plan make_plan(cla_runtime *rt, const cla_product *p)
         rows -= plan.mr;
     }
     const int64_t columns = cla_tuned(rt, "matmul_tile", "COLUMNS", 512);
-    plan.cut.depth = (int32_t)depth;
-    balance(&plan, p, rows, cla_pieces(columns, plan.tile_n), device->compute_units);
+    const cla_item_rule rule = { .rows = rows,
+                                 .panels = cla_pieces(columns, plan.tile_n),
+                                 .least = 2 * (int64_t)plan.mr,
+                                 .worth = 1 << 16,
+                                 .step = 4,
+                                 .columns = plan.tile_n };
+    plan.items = cla_product_cut(rt, p, &rule);
+    plan.cut = (matmul_cut){ (int32_t)plan.items.rows, (int32_t)plan.items.panels,
+                             (int32_t)depth };
     plan.local_bytes =
         (size_t)((packed_rows(plan.mr, plan.cut.rows) + plan.tile_n) * depth) * 4;
     return plan;
@@ -151,13 +154,6 @@ cla_status cla_panels_pack(cla_runtime *rt, const cla_product *p,
     tile_plan plan = register_tile(rt);
     plan.cut.depth = (int32_t)round_up(p->K, CHUNK);
     return p->K && p->N ? pack(rt, p, &plan, packed) : CLA_OK;
-}
-
-static bool is_whole(const cla_product *p)
-{
-    const cla_tensor *w = p->weights;
-    return w && w->version && w->rank == 2 && p->b.memory == &w->memory &&
-           !p->b.offset && p->b.ld == w->shape[1];
 }
 
 /* Returns whether the product reads the weights also as they are. */
@@ -223,7 +219,7 @@ static cla_status packed_b(cla_runtime *rt, const cla_product *p, const tile_pla
     if (p->batch > 1 || !p->K) {
         return CLA_OK;
     }
-    if (is_whole(p)) {
+    if (cla_product_keeps(p)) {
         CLA_TRY(pack_weights(rt, p, plan, out));
     }
     const size_t bytes = packed_bytes(p, plan);
@@ -253,7 +249,8 @@ cla_status cla_product_tile(cla_runtime *rt, const cla_product *p)
                     { "PACKED", packed != NULL },
                     { "TOUCH", plan.touch },
                     cla_weights_define(cla_product_stored(p)) },
-        .groups = { (size_t)plan.down, (size_t)plan.across, (size_t)p->batch },
+        .groups = { (size_t)plan.items.down, (size_t)plan.items.across,
+                    (size_t)p->batch },
         .args = { cla_product_y(p), cla_product_a(p),
                   packed ? cla_mem(packed) : cla_product_b(p), cla_mem(p->bias),
                   cla_product_residual(p), cla_mem(cla_product_scale(p)),

@@ -55,14 +55,6 @@ static cla_status pack(cla_runtime *rt, const cla_product *p, const unit_state *
     return cla_enqueue(rt, &launch);
 }
 
-/* Returns whether b is all of the weights, whose panels may be kept. */
-static bool is_whole(const cla_product *p)
-{
-    const cla_tensor *w = p->weights;
-    return w && w->version && w->rank == 2 && p->b.memory == &w->memory &&
-           !p->b.offset && p->b.ld == w->shape[1] && p->K * p->N == cla_size(w);
-}
-
 /* Gives the panels of weights, made once for each version of the tensor. */
 static cla_status weight_panels(cla_runtime *rt, const cla_product *p,
                                 const unit_state *state, const cla_memory **out)
@@ -86,7 +78,7 @@ static cla_status weight_panels(cla_runtime *rt, const cla_product *p,
 static cla_status panels_of_b(cla_runtime *rt, const cla_product *p,
                               const unit_state *state, const cla_memory **out)
 {
-    if (is_whole(p)) {
+    if (cla_product_keeps(p) && p->K * p->N == cla_size(p->weights)) {
         return weight_panels(rt, p, state, out);
     }
     cla_memory *scratch = NULL;
@@ -98,54 +90,38 @@ static cla_status panels_of_b(cla_runtime *rt, const cla_product *p,
 /* ---- the product ----------------------------------------------------------------- */
 
 typedef struct unit_plan {
-    matmul_cut cut;
-    int64_t down, across;
+    cla_item_cut items;
+    int64_t depth;
     size_t local_bytes;
 } unit_plan;
 
-/* Cuts rows and columns until each core has several items that are worth their start.
- * Any cut gives the same bits. */
+/* Any plan gives the same bits. */
 static unit_plan make_plan(cla_runtime *rt, const cla_product *p)
 {
-    enum { ITEMS_OF_CORE = 4, BLOCK = 2 * SIDE };
-    const double worth = 1 << 20;
-    const cla_device *device = cla_runtime_device(rt);
-    const int64_t parts = parts_of(rt), room = (int64_t)device->local_bytes / 2;
+    enum { BLOCK = 2 * SIDE };
+    const int64_t room = (int64_t)cla_runtime_device(rt)->local_bytes / 2;
+    const int64_t parts = parts_of(rt);
     int64_t depth = cla_tuned(rt, "matmul_unit", "DEPTH", 1024) / parts;
     int64_t rows = cla_tuned(rt, "matmul_unit", "ROWS", 256);
     depth = cla_pieces(p->K < depth ? p->K : depth, DEPTH) * DEPTH;
     while (rows > BLOCK && rows * depth * 2 * parts > room) {
         rows /= 2;
     }
-    const int64_t all = cla_pieces(p->N, PANEL);
-    int64_t down = cla_pieces(p->M, rows), across = 1, panels = 0;
-    for (;;) {
-        rows = cla_pieces(cla_pieces(p->M, down), BLOCK) * BLOCK;
-        panels = cla_pieces(all, across);
-        if (down * across * p->batch >=
-                (int64_t)ITEMS_OF_CORE * device->compute_units ||
-            (double)(rows * panels * PANEL) * (double)p->K <= worth) {
-            break;
-        }
-        if (rows > (int64_t)2 * BLOCK && rows >= panels * PANEL) {
-            down *= 2;
-        } else if (panels > 1) {
-            across *= 2;
-        } else {
-            break;
-        }
-    }
-    return (unit_plan){
-        .cut = { (int32_t)rows, (int32_t)panels, (int32_t)depth },
-        .down = cla_pieces(p->M, rows),
-        .across = cla_pieces(all, panels),
-        .local_bytes = (size_t)(rows * depth * 2 * parts),
-    };
+    const cla_item_rule rule = { .rows = rows,
+                                 .panels = cla_pieces(p->N, PANEL),
+                                 .least = (int64_t)2 * BLOCK,
+                                 .worth = 1 << 20,
+                                 .step = BLOCK,
+                                 .columns = PANEL };
+    const cla_item_cut items = cla_product_cut(rt, p, &rule);
+    return (unit_plan){ items, depth, (size_t)(items.rows * depth * 2 * parts) };
 }
 
 static cla_status run(cla_runtime *rt, const cla_product *p, const unit_state *state)
 {
     const unit_plan plan = make_plan(rt, p);
+    const matmul_cut cut = { (int32_t)plan.items.rows, (int32_t)plan.items.panels,
+                             (int32_t)plan.depth };
     const matmul_shape shape = cla_product_shape_of(p);
     const cla_memory *panels = NULL;
     CLA_TRY(panels_of_b(rt, p, state, &panels));
@@ -156,10 +132,11 @@ static cla_status run(cla_runtime *rt, const cla_product *p, const unit_state *s
                     { "UNIT", (int)state->unit },
                     { "CONVERTS", state->converts },
                     { "PARTS", parts_of(rt) } },
-        .groups = { (size_t)plan.down, (size_t)plan.across, (size_t)p->batch },
+        .groups = { (size_t)plan.items.down, (size_t)plan.items.across,
+                    (size_t)p->batch },
         .args = { cla_product_y(p), cla_product_a(p), cla_mem(panels), cla_mem(p->bias),
                   cla_product_residual(p), cla_bytes(&shape, sizeof shape),
-                  cla_bytes(&plan.cut, sizeof plan.cut), cla_local(plan.local_bytes) },
+                  cla_bytes(&cut, sizeof cut), cla_local(plan.local_bytes) },
         .flops = 2.0 * (double)p->M * (double)p->N * (double)p->K * (double)p->batch,
     };
     return cla_enqueue(rt, &launch);

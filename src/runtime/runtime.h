@@ -180,7 +180,8 @@ const char *cla_unit_name(cla_unit unit); // "none", "amx"
 /* Returns the word of a precision: "highest", "high", "medium"; and gives the precision
  * of a word. Errors: CLA_E_USAGE (no such word; what: where it stands). */
 const char *cla_precision_word(cla_precision precision);
-extern const char *const cla_precision_words[]; // up to NULL
+#define CLA_PRECISION_NAMES "highest high medium"
+extern const char *const cla_precision_words[]; // the same, up to NULL
 /* Runtimes that are made from now on have this precision, whatever CLATTN_PRECISION is.
  * For a program with an option of its own. */
 void cla_precision_prefer(cla_precision precision);

@@ -29,17 +29,6 @@ const char *__ubsan_default_options(void)
     return "halt_on_error=1:print_stacktrace=1";
 }
 
-_Noreturn void fuzz_broken(const char *file, int line, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fprintf(stderr, "%s:%d: broken promise: ", file, line);
-    vfprintf(stderr, format, args);
-    fprintf(stderr, "\n");
-    va_end(args);
-    abort();
-}
-
 bool fuzz_ok(cla_status status)
 {
     if (status == CLA_OK) {

@@ -37,13 +37,30 @@ static void configure(transformer_config *c, const char *const *assignments)
     cla_config_fini(&s);
 }
 
+/* Settings, and how many numbers more than the base model of 6 + 6 layers of 512, 8
+ * heads and 2048 they make. */
+typedef struct counted {
+    const char *set[6];
+    int64_t more;
+} counted;
+
+static void check_counts(const counted *cases, size_t n)
+{
+    transformer_config plain;
+    configure(&plain, (const char *const[]){ NULL });
+    const int64_t before = count(&plain);
+    for (size_t i = 0; i < n; i++) {
+        transformer_config c;
+        configure(&c, cases[i].set);
+        cr_assert_eq(count(&c) - before, cases[i].more, "%s: %lld more",
+                     cases[i].set[0], (long long)(count(&c) - before));
+    }
+}
+
 /* The base model, with a kind of attention in three of its six layers. */
 Test(encoder, has_the_published_parameters)
 {
-    static const struct {
-        const char *set[6];
-        int64_t more; // than with plain attention
-    } cases[] = {
+    static const counted cases[] = {
         { { "attention=csan1d" }, 0 },
         { { "attention=csan2d" }, 0 },
         { { "attention=bi_direct" }, 0 },
@@ -68,15 +85,7 @@ Test(encoder, has_the_published_parameters)
         { { "attention=local_hard" }, 400152 },
         { { "attention=local_soft" }, 812592 },
     };
-    transformer_config plain;
-    configure(&plain, (const char *const[]){ NULL });
-    const int64_t before = count(&plain);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        transformer_config c;
-        configure(&c, cases[i].set);
-        cr_assert_eq(count(&c) - before, cases[i].more, "%s: %lld more",
-                     cases[i].set[0], (long long)(count(&c) - before));
-    }
+    check_counts(cases, sizeof cases / sizeof *cases);
 }
 
 /* ---- reach ------------------------------------------------------------------- */
@@ -259,25 +268,14 @@ Test(encoder, refuses_layers_it_has_not)
 /* Modern blocks change the numbers of parameters as their equations say. */
 Test(encoder, counts_parameters_of_modern_blocks)
 {
-    static const struct {
-        const char *set[6];
-        int64_t more; // than the base model of 6 + 6 layers of 512, 8 heads and 2048
-    } cases[] = {
+    static const counted cases[] = {
         { { "norm=rms" }, -(2 * 6 + 3 * 6) * 512 },
         { { "feed_forward=swiglu" }, 12LL * (512 * 2048 + 2048) },
         { { "feed_forward=silu", "position=rope" }, 0 },
         { { "kv_heads=2" }, -12LL * 2 * 6 * 64 * (512 + 1) },
         { { "bias=false" }, -(12LL * (4 * 512 + 2048 + 512) + 6LL * 4 * 512) },
     };
-    transformer_config plain;
-    configure(&plain, (const char *const[]){ NULL });
-    const int64_t before = count(&plain);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        transformer_config c;
-        configure(&c, cases[i].set);
-        cr_assert_eq(count(&c) - before, cases[i].more, "%s: %lld more",
-                     cases[i].set[0], (long long)(count(&c) - before));
-    }
+    check_counts(cases, sizeof cases / sizeof *cases);
 }
 
 /* Keys of blocks that contradict each other, or do not suit the heads. */

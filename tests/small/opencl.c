@@ -2,24 +2,8 @@
  * for systems that have none. Nothing of it is offered: devices are whole, and memory
  * is not mapped. */
 #define CL_TARGET_OPENCL_VERSION 120
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include <CL/cl.h>
-
-#include "fuzz.h"
-
-_Noreturn void fuzz_broken(const char *file, int line, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fprintf(stderr, "%s:%d: broken promise: ", file, line);
-    vfprintf(stderr, format, args);
-    fprintf(stderr, "\n");
-    va_end(args);
-    abort();
-}
 
 cl_int clCreateSubDevices(cl_device_id device, const cl_device_partition_property *how,
                           cl_uint room, cl_device_id *devices, cl_uint *count)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "support/settings.h"
 #include "support/support.h"
 
 enum { WORDS = 9, MOST_WORDS = 5 };
@@ -73,18 +74,10 @@ void toy_settle(toy *f, const char *const *extra)
         "score_scale=rsqrt",
         "attention_dropout=0",
         "relu_dropout=0",
+        NULL,
     };
-    char data[64];
-    f->settings = (cla_config){ .values = json_object(), .known = json_object() };
-    TEST_OK(cla_strdup(&f->settings.path, "test"));
-    snprintf(data, sizeof data, "data=%s", f->folder);
-    TEST_OK(cla_config_set(&f->settings, data));
-    for (size_t i = 0; i < sizeof tiny / sizeof *tiny; i++) {
-        TEST_OK(cla_config_set(&f->settings, tiny[i]));
-    }
-    for (; extra && *extra; extra++) {
-        TEST_OK(cla_config_set(&f->settings, *extra));
-    }
+    test_settings(&f->settings, f->folder, tiny);
+    test_settings_add(&f->settings, extra);
 }
 
 void toy_open(toy *f, const char *const *extra)

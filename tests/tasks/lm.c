@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "clattn/model.h"
+#include "support/settings.h"
 #include "support/support.h"
 #include "tasks/language/language.h"
 #include "train/step.h"
@@ -36,19 +37,10 @@ static void make(fixture *f, const char *train)
 
 static cla_status open_with(fixture *f, const char *const *extra)
 {
-    static const char *const tiny[] = { "model=lm", "dim=32",    "heads=2",
-                                        "layers=1", "context=8", "inner=32" };
-    char data[64];
-    f->settings = (cla_config){ .values = json_object(), .known = json_object() };
-    TEST_OK(cla_strdup(&f->settings.path, "test"));
-    snprintf(data, sizeof data, "data=%s", f->folder);
-    TEST_OK(cla_config_set(&f->settings, data));
-    for (size_t i = 0; i < sizeof tiny / sizeof *tiny; i++) {
-        TEST_OK(cla_config_set(&f->settings, tiny[i]));
-    }
-    for (; extra && *extra; extra++) {
-        TEST_OK(cla_config_set(&f->settings, *extra));
-    }
+    static const char *const tiny[] = { "model=lm",  "dim=32",   "heads=2", "layers=1",
+                                        "context=8", "inner=32", NULL };
+    test_settings(&f->settings, f->folder, tiny);
+    test_settings_add(&f->settings, extra);
     const cla_status status =
         cla_task_open(&f->task, f->rt, &f->settings, f->folder, CLA_TASK_NEW);
     f->t = (language *)f->task;

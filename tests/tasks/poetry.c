@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/utf8.h"
+#include "support/settings.h"
 #include "support/support.h"
 
 enum { POEMS = 24, WORDS = 9, FIRST = 0x4e00 };
@@ -62,18 +63,9 @@ static void settle(fixture *f, const char *extra)
     static const char *const tiny[] = { "model=poet",   "hidden=16",
                                         "depth=2",      "word_count=3",
                                         "word_ratio=2", "vector_epochs=1",
-                                        "batch=10" };
-    char data[64];
-    f->settings = (cla_config){ .values = json_object(), .known = json_object() };
-    TEST_OK(cla_strdup(&f->settings.path, "test"));
-    snprintf(data, sizeof data, "data=%s", f->folder);
-    TEST_OK(cla_config_set(&f->settings, data));
-    for (size_t i = 0; i < sizeof tiny / sizeof *tiny; i++) {
-        TEST_OK(cla_config_set(&f->settings, tiny[i]));
-    }
-    if (extra) {
-        TEST_OK(cla_config_set(&f->settings, extra));
-    }
+                                        "batch=10",     NULL };
+    test_settings(&f->settings, f->folder, tiny);
+    test_settings_add(&f->settings, (const char *const[]){ extra, NULL });
 }
 
 static void open_poems(fixture *f)
