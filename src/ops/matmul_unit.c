@@ -105,7 +105,10 @@ static unit_plan make_plan(cla_runtime *rt, const cla_product *p)
     int64_t rows = cla_tuned(rt, "matmul_unit", "ROWS", 256);
     depth = cla_pieces(p->K < depth ? p->K : depth, DEPTH) * DEPTH;
     while (rows > BLOCK && rows * depth * 2 * parts > room) {
-        rows /= 2;
+        rows = cla_pieces(rows / 2, BLOCK) * BLOCK;
+    }
+    while (depth > DEPTH && rows * depth * 2 * parts > room) {
+        depth = cla_pieces(depth / 2, DEPTH) * DEPTH;
     }
     const cla_item_rule rule = { .rows = rows,
                                  .panels = cla_pieces(p->N, PANEL),

@@ -1,9 +1,12 @@
 /* matmul_unit.c - products of rounded numbers: right at every precision, and with the
  * same bits whether a matrix unit computes them or not. */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/processor.h"
 #include "ops/product_case.h"
 #include "support/support.h"
@@ -103,6 +106,47 @@ Test(matmul_unit, several_cuts, .timeout = 600)
         first = got;
     }
     free(first);
+}
+
+/* An item's rows must fit into little local memory at each depth, with all parts. */
+Test(matmul_unit, small_local_memory)
+{
+    static const cla_precision precisions[] = { CLA_PRECISION_HIGH,
+                                                CLA_PRECISION_MEDIUM };
+    const int64_t a_shape[] = { 300, 2048 }, b_shape[] = { 2048, 64 };
+    char folder[] = "/tmp/clattn-test-XXXXXX", path[64], command[64];
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/launches.jsonl", folder);
+    setenv("CLATTN_RECORD", folder, 1);
+    setenv("CLATTN_RECORD_AS", "local_bytes=16384", 1);
+    for (int i = 0; i < 2; i++) {
+        int launches = 0;
+        cla_runtime *rt = runtime_of("none", precisions[i]);
+        cla_tape *tape = NULL;
+        cla_tensor *a = NULL, *b = NULL, *y = NULL;
+        TEST_OK(cla_tape_new(&tape, rt, false));
+        TEST_OK(cla_tensor_new(&a, rt, CLA_F32, 2, a_shape));
+        TEST_OK(cla_tensor_new(&b, rt, CLA_F32, 2, b_shape));
+        TEST_OK(cla_matmul(tape, &y, a, b, false, false));
+        cla_tape_free(&tape);
+        cla_tensor_free(&a);
+        cla_tensor_free(&b);
+        cla_runtime_free(&rt);
+        char *lines = NULL;
+        size_t size = 0;
+        TEST_OK(cla_file_read(path, &lines, &size));
+        for (char *at = lines; (at = strstr(at, "\"kernel\": \"matmul_unit\""));
+             launches++) {
+            at = strstr(at, "\"local_bytes\": ");
+            cr_assert_not_null(at);
+            const long bytes = strtol(at + strlen("\"local_bytes\": "), NULL, 10);
+            cr_expect(bytes > 0 && bytes <= 16384, "%ld bytes", bytes);
+        }
+        cr_expect_gt(launches, 0);
+        free(lines);
+    }
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    cr_assert_eq(system(command), 0);
 }
 
 /* ---- choices --------------------------------------------------------------------- */
