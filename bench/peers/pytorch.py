@@ -4,10 +4,12 @@
 usage: pytorch.py [--threads N] [--filter RE] [--quick] CASES.json OUT.json
 
 Reads the case names ("band_attention fwd B8 H8 T512 d64 w11"), runs what PyTorch can do of
-each in every way it offers, and writes the same JSON Lines, so that `clattn bench compare
+each in every way it offers, once more in bfloat16 (tensors of that type, "bf16", and
+float32 tensors under autocast, "autocast") where a row's precision is medium, and writes the same JSON Lines, so that `clattn bench compare
 CASES.json OUT.json` pairs them. Exits 0 with one line where PyTorch is not installed.
 """
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -282,7 +284,25 @@ def record(row, provider, samples):
             "peak_share": row["peak_share"] * scale}
 
 
+@contextlib.contextmanager
+def types(kind):
+    """Tensors and products of bfloat16 ("bf16"), products alone ("autocast"), or neither."""
+    torch.set_default_dtype(torch.bfloat16 if kind == "bf16" else torch.float32)
+    try:
+        with torch.autocast("cpu", torch.bfloat16, enabled=kind == "autocast"):
+            yield
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 def run_case(row, quick):
+    kinds = ("", "bf16", "autocast") if row.get("precision") == "medium" else ("",)
+    for kind in kinds:
+        with types(kind):
+            yield from run_ways(row, quick, kind)
+
+
+def run_ways(row, quick, kind):
     op, direction, *rest = row["case"].split()
     sizes, flags = letters(rest)
     grad = direction == "fwd+bwd"
@@ -293,14 +313,15 @@ def run_case(row, quick):
     except KeyError:
         return  # letters this script does not know
     for provider, leaf, make in ways:
+        provider += f"_{kind}" if kind else ""
         try:
             samples = measure(stepper(leaf, make(), direction), quick)
         except Exception as error:  # one way may fail where another works
             reason = str(error).splitlines()[0][:80] if str(error) else "no reason given"
-            print(f"{row['case']:<52} {provider:<10} failed: {reason}")
+            print(f"{row['case']:<52} {provider:<14} failed: {reason}")
             continue
         out = record(row, provider, samples)
-        print(f"{row['case']:<52} {provider:<10} {out['median_ms']:9.3f} ms", flush=True)
+        print(f"{row['case']:<52} {provider:<14} {out['median_ms']:9.3f} ms", flush=True)
         yield out
 
 
