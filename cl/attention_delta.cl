@@ -4,7 +4,7 @@
  *
  * Layout: dy, o [Nq,H,d] contiguous; delta [H,Nq].
  * Work-group: WG items, a row of one head each; both schedules.
- * Defines: WIDTH = d; VEC; WG.
+ * Defines: WIDTH = d; VEC; WG; BF16.
  * Writes: delta whole. */
 #include "attention.clh"
 #include "vector.clh"
@@ -15,8 +15,10 @@
 #ifndef WG
 #define WG 32
 #endif
+// needs the width
+#include "attention_delta.clh"
 
-// delta_i = <dO_i, O_i>, which is sum_j P_ij dP_ij, dropout included
+// delta_i = <dO_i, O_i>
 WORK_GROUP(WG, 1, 1)
 kernel void attention_delta(global float *restrict delta,
                             global const float *restrict dy,
@@ -26,15 +28,6 @@ kernel void attention_delta(global float *restrict delta,
     const int n = row / a.heads, h = row % a.heads;
     if (n < a.queries) {
         const size_t at = o_row(a, n, h, WIDTH);
-        floatv sum = (floatv)(0.0f);
-        int c = 0;
-        for (; c + VEC <= WIDTH; c += VEC) {
-            sum += loadv(0, dy + at + c) * loadv(0, o + at + c);
-        }
-        float total = sum_lanes(sum);
-        for (; c < WIDTH; c++) {
-            total += dy[at + c] * o[at + c];
-        }
-        delta[statistic(a, n, h)] = total;
+        delta[statistic(a, n, h)] = delta_of(dy + at, o + at);
     }
 }

@@ -4,7 +4,7 @@
  *         absolute [H,t,t] and relative [H,2t], each of which may be null; offsets
  *         [B+1].
  * Work-group: WG items, a row of the map; both schedules.
- * Defines: WIDTH = d; WG.
+ * Defines: WIDTH = d; WG; BF16.
  * Writes: map whole, zero for pairs that are not visible. */
 #include "attention.clh"
 #include "attention_map_args.h"
@@ -41,11 +41,8 @@ INLINE float map_score(global const float *q, global const float *k,
     }
     global const float *x = q + q_row(a, e.q_first + i, h, WIDTH);
     global const float *y = k + k_row(a, e.k_first + j, head, WIDTH);
-    float dot = 0.0f;
-    for (int c = 0; c < WIDTH; c++) {
-        dot += x[c] * y[c];
-    }
-    return dot * a.scale + position_score(absolute, relative, h, i, j, s.t);
+    return map_dot(0.0f, x, y, WIDTH) * a.scale +
+           position_score(absolute, relative, h, i, j, s.t);
 }
 
 // map[b,h,i] = softmax over g and j of <q_i, k_gj> / sqrt(d) + absolute_ij +

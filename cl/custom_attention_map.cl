@@ -36,11 +36,7 @@ kernel void custom_attention_map(global float *restrict map,
         if (j < end) {
             global const float *x = q + q_row(a, s.q_first + i, h, WIDTH);
             global const float *y = k + k_row(a, s.k_first + j, h, WIDTH);
-            float dot = 0.0f;
-            for (int n = 0; n < WIDTH; n++) {
-                dot += x[n] * y[n];
-            }
-            score = pair_score(&e, dot * a.scale, i, j);
+            score = pair_score(&e, map_dot(0.0f, x, y, WIDTH) * a.scale, i, j);
         }
         map[j] = score;
         top = fmax(top, score);

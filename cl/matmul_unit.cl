@@ -14,24 +14,11 @@
 #include "matmul_tile_args.h"
 #include "vector.clh"
 // these need the headers above
+#include "bf16.clh"
 #include "matmul_block.clh"
 #include "unit.clh"
 
 #define PANEL (2 * SIDE) // columns of a panel
-
-/* Reads n numbers at p, and zeros up to 16. */
-INLINE void load_some(float16 *to, global const float *p, int n)
-{
-    float x[SIDE] __attribute__((aligned(64)));
-    if (n >= SIDE) {
-        *to = LOAD16(p);
-        return;
-    }
-    for (int i = 0; i < SIDE && n > 0; i++) {
-        x[i] = i < n ? p[i] : 0.0f;
-    }
-    *to = n > 0 ? *(const float16 *)x : (float16)(0.0f);
-}
 
 /* Makes PARTS times 16 rows of pairs of the inner index. along: the numbers of one
  * outer index are contiguous, else those of one inner index. `outer` and `inner` are
@@ -43,12 +30,12 @@ INLINE void load_fragments(uint16 *to, global const float *p, int ld, bool along
         float16 x[2];
         if (along) {
             const int n = i < outer ? inner : 0;
-            load_some(&x[0], p + (size_t)i * ld, n);
-            load_some(&x[1], p + (size_t)i * ld + SIDE, n - SIDE);
+            load_part(&x[0], p + (size_t)i * ld, n);
+            load_part(&x[1], p + (size_t)i * ld + SIDE, n - SIDE);
         } else {
             const int n = inner - 2 * i;
-            load_some(&x[0], p + (size_t)(2 * i) * ld, n > 0 ? outer : 0);
-            load_some(&x[1], p + (size_t)(2 * i + 1) * ld, n > 1 ? outer : 0);
+            load_part(&x[0], p + (size_t)(2 * i) * ld, n > 0 ? outer : 0);
+            load_part(&x[1], p + (size_t)(2 * i + 1) * ld, n > 1 ? outer : 0);
         }
         split_pairs(to + i, SIDE, x, along);
     }
@@ -60,7 +47,7 @@ INLINE void load_fragments(uint16 *to, global const float *p, int ld, bool along
     {                                                                \
         for (int n = 0; n < PARTS; n++, x += SIDE, to += FRAGMENT) { \
             if (turned) {                                            \
-                transpose_rows(x);                                   \
+                transpose_pairs(x);                                   \
             }                                                        \
             for (int i = 0; i < SIDE; i++) {                         \
                 ((space uint16 *)to)[i] = x[i];                      \

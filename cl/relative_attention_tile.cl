@@ -137,12 +137,15 @@ kernel void relative_attention_forward(
     if (rows <= 0) {
         return;
     }
-    floatv x[WIDTH][ROWS], s[BLOCK][ROWS];
-    float y[BLOCK * PAD], z[TILE * PAD], fade[TILE];
+    own_rows x;
+    floatv s[BLOCK][ROWS];
+    mix_memory y;
+    float z[TILE * PAD], fade[TILE];
     row_state state;
     const bias none = { 0, 0, 0 };
     near += near_row(a, row, h, clip);
     sums += near_row(a, row, h, clip);
+    PRODUCTS_BEGIN
     load_tile(x, q + q_row(a, row, h, WIDTH), a.q_stride, rows);
     const int end = clamp(first + rows + e.reach, 0, e.S);
     for (bool odd = false, done = false; !done;) {
@@ -163,8 +166,8 @@ kernel void relative_attention_forward(
             }
             scale_sums(sums, fade, j ? rows : 0, clip);
             add_sums_near(sums, s, apart, count, rows, clip);
-            load_block(y, v + v_row(a, key, h, WIDTH), a.v_stride, count);
-            mix_either(z, (const float *)s, y, count, fade, odd);
+            mix_rows(z, (const float *)s, y, v + v_row(a, key, h, WIDTH), a.v_stride,
+                     count, fade, odd);
         }
         done = odd || !may_hide(&none, a) || !has_odd(z, TILE * VECTORS);
         odd = true;
@@ -173,6 +176,7 @@ kernel void relative_attention_forward(
     store_tile(o + o_row(a, row, h, WIDTH), a.heads * WIDTH, z, rows, fade, GRAD_WRITE);
     scale_sums(sums, fade, rows, clip);
     state_store(&state, lse, row, rows, h, a);
+    PRODUCTS_END
 }
 
 // ds_ij = p_ij (keep_ij (<dO_i,v_j> + near_dp_i,j-i) - delta_i):
@@ -196,16 +200,19 @@ kernel void relative_attention_grad_q(
     if (rows <= 0) {
         return;
     }
-    floatv x[WIDTH][ROWS], g[WIDTH][ROWS], s[BLOCK][ROWS], dp[BLOCK][ROWS];
+    own_rows x, g;
+    floatv s[BLOCK][ROWS], dp[BLOCK][ROWS];
     row_stats stats;
     const bias none = { 0, 0, 0 };
-    float y[BLOCK * PAD], z[TILE * PAD], factor[TILE];
+    mix_memory y;
+    float z[TILE * PAD], factor[TILE];
     near += near_row(a, row, h, clip);
     near_dp += near_row(a, row, h, clip);
     sums += near_row(a, row, h, clip);
+    PRODUCTS_BEGIN
     load_tile(g, dy + o_row(a, row, h, WIDTH), a.heads * WIDTH, rows);
-    note_deltas(delta + statistic(a, row, h), g, x, o + o_row(a, row, h, WIDTH),
-                a.heads * WIDTH, rows);
+    note_deltas(delta + statistic(a, row, h), g, x, dy + o_row(a, row, h, WIDTH),
+                o + o_row(a, row, h, WIDTH), a.heads * WIDTH, rows);
     load_tile(x, q + q_row(a, row, h, WIDTH), a.q_stride, rows);
     stats_load(&stats, lse, delta, row, rows, h, a, a.scale);
     fill(z, TILE * PAD, 0.0f);
@@ -232,14 +239,15 @@ kernel void relative_attention_grad_q(
             weigh_keys(s, dp, count, &stats);
         }
         add_sums_near(sums, s, apart, count, rows, clip);
-        load_block(y, k + k_row(a, key, h, WIDTH), a.k_stride, count);
-        mix_either(z, (const float *)s, y, count, factor, odd);
+        mix_rows(z, (const float *)s, y, k + k_row(a, key, h, WIDTH), a.k_stride, count,
+                 factor, odd);
     }
     fill(factor, TILE, a.scale);
     scale_sums(sums, factor, rows, clip);
     if (mode != GRAD_SKIP) {
         store_tile(dq + q_row(a, row, h, WIDTH), a.q_stride, z, rows, factor, mode);
     }
+    PRODUCTS_END
 }
 
 // dk_j (+)= scale sum_i ds_ij q_i, dv_j (+)= sum_i keep_ij p_ij dO_i
@@ -259,9 +267,12 @@ kernel void relative_attention_grad_kv(
     if (rows <= 0) {
         return;
     }
-    floatv x[WIDTH][ROWS], g[WIDTH][ROWS], s[BLOCK][ROWS], dp[BLOCK][ROWS];
-    float y[BLOCK * PAD], z[TILE * PAD], gz[TILE * PAD], factor[TILE];
+    own_rows x, g;
+    floatv s[BLOCK][ROWS], dp[BLOCK][ROWS];
+    mix_memory y;
+    float z[TILE * PAD], gz[TILE * PAD], factor[TILE];
     const bias none = { 0, 0, 0 };
+    PRODUCTS_BEGIN
     load_tile(x, k + k_row(a, row, h, WIDTH), a.k_stride, rows);
     load_tile(g, v + v_row(a, row, h, WIDTH), a.v_stride, rows);
     fill(z, TILE * PAD, 0.0f);
@@ -289,10 +300,8 @@ kernel void relative_attention_grad_kv(
         for (int u = 0; u < count; u += VEC) {
             weigh_queries_as(s + u, dp + u, 0, u, min(count - u, VEC), stats, a, m);
         }
-        load_block(y, dys, a.heads * WIDTH, count);
-        mix_either(gz, (const float *)s, y, count, factor, m.odd);
-        load_block(y, queries, a.q_stride, count);
-        mix_either(z, (const float *)dp, y, count, factor, m.odd);
+        mix_rows(gz, (const float *)s, y, dys, a.heads * WIDTH, count, factor, m.odd);
+        mix_rows(z, (const float *)dp, y, queries, a.q_stride, count, factor, m.odd);
     }
     // in this order: dv adds if keys and values are one tensor
     if (k_mode != GRAD_SKIP) {
@@ -303,4 +312,5 @@ kernel void relative_attention_grad_kv(
         fill(factor, TILE, 1.0f);
         store_tile(dv + v_row(a, row, h, WIDTH), a.v_stride, gz, rows, factor, v_mode);
     }
+    PRODUCTS_END
 }

@@ -37,11 +37,8 @@ kernel void relative_map(global float *restrict map, global const float *restric
             global const float *x = q + q_row(a, n, h, WIDTH);
             global const float *y = k + k_row(a, e.k_first + j, h, WIDTH);
             const int number = near_number(j - i - (e.S - e.T), m.clip);
-            float dot = near[near_row(a, n, h, m.clip) + (size_t)number];
-            for (int c = 0; c < WIDTH; c++) {
-                dot += x[c] * y[c];
-            }
-            score = dot * a.scale;
+            const float bias = near[near_row(a, n, h, m.clip) + (size_t)number];
+            score = map_dot(bias, x, y, WIDTH) * a.scale;
         }
         map[j] = score;
         top = fmax(top, score);

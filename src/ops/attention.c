@@ -4,11 +4,26 @@
 
 static const char BACKWARD[] = "attention_backward_tile"; // kernel file
 
+/* Sets the defines of a tile of vectors of VEC, ROWS of them or as many as fragments of
+ * 16 rows need. Returns the rows of a tile. */
+static int define_tile(cla_runtime *rt, const cla_attention_call *call, int rows,
+                       cla_launch *launch)
+{
+    enum { SIDE = 16 }; // cl/unit.clh
+    const int vec = cla_vector_width(rt);
+    rows = call->unit && rows * vec < SIDE ? SIDE / vec : rows;
+    launch->define[0] = (cla_define){ "WIDTH", call->width };
+    launch->define[1] = (cla_define){ "VEC", vec };
+    launch->define[2] = (cla_define){ "ROWS", rows };
+    cla_unit_define(launch, call->unit);
+    return rows * vec;
+}
+
 int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int longest,
                        const char *group, const char *tile, cla_launch *launch)
 {
-    launch->define[0] = (cla_define){ "WIDTH", call->width };
     if (cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP) {
+        launch->define[0] = (cla_define){ "WIDTH", call->width };
         const int unroll = cla_tuned(rt, "attention_pass", "UNROLL", 0);
         launch->define[1] = (cla_define){ unroll ? "UNROLL" : NULL, unroll };
         launch->file = group;
@@ -16,11 +31,10 @@ int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int long
         return call->width > 128 ? 8 : call->width > 64 ? 16 : 32; // TILE
     }
     const int vec = cla_vector_width(rt);
-    const int rows = longest <= vec ? 1 : cla_tuned(rt, tile, "ROWS", 2);
     launch->file = tile;
-    launch->define[1] = (cla_define){ "VEC", vec };
-    launch->define[2] = (cla_define){ "ROWS", rows };
-    return rows * vec;
+    return define_tile(
+        rt, call, longest <= vec ? 1 : cla_tuned(rt, tile, "ROWS", call->unit ? 4 : 2),
+        launch);
 }
 
 /* Returns the first of from, 2 from, 4 from, ... that is n or more. */
@@ -54,6 +68,7 @@ static int plan_strips(cla_runtime *rt, const cla_attention_call *call, int long
         down /= 2;
     }
     launch->file = pass.file;
+    launch->define[0] = (cla_define){ "WIDTH", call->width };
     const int items = across * down;
     launch->local[0] = (size_t)items;
     launch->define[1] = (cla_define){ "QUADS", quads };
@@ -83,7 +98,6 @@ static cla_status launch_tiles(cla_runtime *rt, const cla_attention_call *call,
                          ? plan_strips(rt, call, longest, pass, launch)
                          : cla_attention_plan(rt, call, longest, "attention",
                                               "attention_tile", launch);
-    launch->define[0] = (cla_define){ "WIDTH", call->width };
     launch->groups[0] = (size_t)((longest + tile - 1) / tile);
     launch->groups[1] = (size_t)call->heads;
     launch->groups[2] = (size_t)call->sequences;
@@ -183,9 +197,7 @@ void cla_attention_plan_heads(cla_runtime *rt, const cla_attention_call *call,
     const int most = cla_tuned(rt, BACKWARD, "ROWS", call->width > 64 ? 2 : 4);
     const int rows = longest <= vec ? 1 : longest <= 2 * vec ? 2 : 4;
     launch->file = BACKWARD;
-    launch->define[0] = (cla_define){ "WIDTH", call->width };
-    launch->define[1] = (cla_define){ "VEC", vec };
-    launch->define[2] = (cla_define){ "ROWS", rows < most ? rows : most };
+    define_tile(rt, call, rows < most ? rows : most, launch);
     launch->groups[0] = (size_t)call->heads;
     launch->groups[1] = (size_t)call->sequences;
     launch->flops = 10.0 * call->width * call->heads * call->sequences *
@@ -243,6 +255,7 @@ cla_status cla_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q, cla_tens
     cla_attention_call call;
     CLA_TRY(cla_attention_check("attention", q, k, v, q_rows, k_rows, options));
     CLA_TRY(cla_attention_begin(&call, tape, q, k, v, q_rows, k_rows, options));
+    CLA_TRY(cla_attention_round(&call, tape));
     CLA_TRY(forward(cla_tape_runtime(tape), &call));
     if (options && options->map) {
         const cla_attention_reach all = { .window = 0, .area = 1 };

@@ -110,6 +110,11 @@ cla_status cla_attention_begin(cla_attention_call *call, cla_tape *tape, cla_ten
                                                             : CLA_OK;
 }
 
+cla_status cla_attention_round(cla_attention_call *call, cla_tape *tape)
+{
+    return cla_unit_in_force(cla_tape_runtime(tape), &call->unit);
+}
+
 cla_status cla_attention_needs(cla_attention_call *call, cla_tape *tape, int n,
                                cla_tensor *const *inputs)
 {
@@ -162,7 +167,8 @@ cla_status cla_attention_delta(cla_tape *tape, const cla_attention_call *call,
         .kernel = "attention_delta",
         .define = { { "WIDTH", call->width },
                     { "VEC", cla_vector_width(rt) },
-                    { "WG", ROWS } },
+                    { "WG", ROWS },
+                    { call->unit ? "BF16" : NULL, 1 } },
         .groups = { (size_t)((rows + ROWS - 1) / ROWS) },
         .local = { ROWS },
         .args = { cla_mem(&grads->delta), cla_buf(grads->o), cla_buf(call->o),

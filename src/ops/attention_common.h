@@ -3,6 +3,7 @@
 
 #include "cl/attention_args.h"
 #include "clattn/ops.h"
+#include "ops/matmul.h"
 #include "tensor/tensor.h"
 
 enum { CLA_ATTENTION_WIDTH = 256 }; // largest head width d
@@ -18,6 +19,7 @@ typedef struct cla_attention_call {
     int32_t sequences, heads, width; // B, H, d
     int32_t longest_q, longest_k;    // Tmax, Smax
     attention_args args;
+    const cla_unit_state *unit; // what rounds and multiplies; NULL: products are f32
 } cla_attention_call;
 
 /* Checks that the operands fit together and that the options are valid. who begins the
@@ -33,6 +35,11 @@ cla_status cla_attention_begin(cla_attention_call *call, cla_tape *tape, cla_ten
                                cla_tensor *k, cla_tensor *v, const cla_ragged *q_rows,
                                const cla_ragged *k_rows,
                                const cla_attention_options *options);
+
+/* Has the products of a begun call round its numbers to bf16 where the precision in force
+ * asks for it. For operators whose kernels include cl/attention_tile.clh. Errors: those
+ * of cla_unit_in_force. */
+cla_status cla_attention_round(cla_attention_call *call, cla_tape *tape);
 
 /* Accounts for n further inputs (NULLs allowed) of a begun call: if one of them needs a
  * gradient, o wants a gradient, too, and lse is allocated. */

@@ -119,7 +119,9 @@ static cla_status make_map(cla_tape *tape, cla_tensor **map, const custom_call *
         .file = "custom_attention_map",
         .kernel = "custom_attention_map",
         .text = call->code->scalar,
-        .define = { { "WIDTH", a->width }, { "WG", GROUP_SIZE } },
+        .define = { { "WIDTH", a->width },
+                    { "WG", GROUP_SIZE },
+                    { a->unit ? "BF16" : NULL, 1 } },
         .groups = { (size_t)(shape[3] ? shape[0] * shape[1] * shape[2] : 0) },
         .local = { GROUP_SIZE },
         .args = { cla_buf(*map), cla_buf(a->q), cla_buf(a->k),
@@ -312,6 +314,9 @@ static cla_status begin(custom_call *call, cla_tape *tape, cla_tensor *const qkv
     cla_attention_call *a = &call->attention;
     CLA_TRY(cla_attention_begin(a, tape, qkv[0], qkv[1], qkv[2], rows[0], rows[1],
                                 options));
+    if (!cla_custom_is_narrow(cla_tape_runtime(tape), call)) {
+        CLA_TRY(cla_attention_round(a, tape));
+    }
     call->args.sequences = a->sequences;
     return cla_attention_needs(a, tape, CLA_CUSTOM_INPUTS, call->input);
 }

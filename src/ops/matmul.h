@@ -148,6 +148,21 @@ cla_status cla_product_scratch(cla_runtime *rt, size_t bytes, cla_memory **out);
  * CLA_E_NOMEM. */
 cla_status cla_product_unit(cla_runtime *rt, const cla_product *p, bool *done);
 
+/* What multiplies numbers of bf16 under the tile schedule. */
+typedef struct cla_unit_state {
+    bool tested;
+    cla_unit unit;
+    bool converts; // the conversion to bf16 is an instruction
+} cla_unit_state;
+
+/* Gives it for operators that have kernels for such numbers, and tests a unit first;
+ * NULL unless the precision in force is medium and the schedule tile. Errors: as
+ * cla_product_unit. */
+cla_status cla_unit_in_force(cla_runtime *rt, const cla_unit_state **out);
+
+/* Adds the defines BF16, UNIT and CONVERTS to those of a launch; unit may be NULL. */
+void cla_unit_define(cla_launch *launch, const cla_unit_state *unit);
+
 /* How a result may be cut into items under the tile schedule, and how it is cut. */
 typedef struct cla_item_rule {
     int64_t rows, panels; // the most of an item

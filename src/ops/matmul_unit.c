@@ -6,13 +6,6 @@
 
 enum { SIDE = 16, DEPTH = 32, PANEL = 32, FRAGMENT_BYTES = 1024 }; // cl/unit.clh
 
-/* The unit of a runtime, and how its products are made. */
-typedef struct unit_state {
-    bool tested;
-    cla_unit unit;
-    bool converts; // the conversion to bf16 is an instruction
-} unit_state;
-
 static int64_t steps_of(int64_t K)
 {
     return cla_pieces(K, DEPTH);
@@ -33,7 +26,7 @@ static size_t panels_bytes(const cla_product *p, int parts)
            FRAGMENT_BYTES;
 }
 
-static cla_status pack(cla_runtime *rt, const cla_product *p, const unit_state *state,
+static cla_status pack(cla_runtime *rt, const cla_product *p, const cla_unit_state *state,
                        const cla_memory *panels)
 {
     enum { STEPS = 16 };
@@ -57,7 +50,7 @@ static cla_status pack(cla_runtime *rt, const cla_product *p, const unit_state *
 
 /* Gives the panels of weights, made once for each version of the tensor. */
 static cla_status weight_panels(cla_runtime *rt, const cla_product *p,
-                                const unit_state *state, const cla_memory **out)
+                                const cla_unit_state *state, const cla_memory **out)
 {
     cla_form *form = &p->weights->form[p->transpose_b];
     const int parts = parts_of(rt);
@@ -76,7 +69,7 @@ static cla_status weight_panels(cla_runtime *rt, const cla_product *p,
 }
 
 static cla_status panels_of_b(cla_runtime *rt, const cla_product *p,
-                              const unit_state *state, const cla_memory **out)
+                              const cla_unit_state *state, const cla_memory **out)
 {
     if (cla_product_keeps(p) && p->K * p->N == cla_size(p->weights)) {
         return weight_panels(rt, p, state, out);
@@ -120,7 +113,7 @@ static unit_plan make_plan(cla_runtime *rt, const cla_product *p)
     return (unit_plan){ items, depth, (size_t)(items.rows * depth * 2 * parts) };
 }
 
-static cla_status run(cla_runtime *rt, const cla_product *p, const unit_state *state)
+static cla_status run(cla_runtime *rt, const cla_product *p, const cla_unit_state *state)
 {
     const unit_plan plan = make_plan(rt, p);
     const matmul_cut cut = { (int32_t)plan.items.rows, (int32_t)plan.items.panels,
@@ -156,7 +149,7 @@ static float number_at(int i)
 
 /* Multiplies small integers, whose sums are exact in any order. *right: as they must
  * be. */
-static cla_status compare(cla_runtime *rt, const unit_state *state, cla_memory *memory,
+static cla_status compare(cla_runtime *rt, const cla_unit_state *state, cla_memory *memory,
                           bool *right)
 {
     float a[M * K], b[K * N], y[M * N];
@@ -195,7 +188,7 @@ static cla_status compare(cla_runtime *rt, const unit_state *state, cla_memory *
 
 /* Tests the unit; without a right answer the same products run without it. A driver may
  * refuse its instructions, or build them to nothing and say so in a log only. */
-static cla_status test_unit(cla_runtime *rt, unit_state *state)
+static cla_status test_unit(cla_runtime *rt, cla_unit_state *state)
 {
     cla_memory memory[3] = { { 0 } };
     bool right = false;
@@ -215,7 +208,7 @@ static cla_status test_unit(cla_runtime *rt, unit_state *state)
         }
         cla_log(CLA_LOG_INFO, "matmul: unit %s of '%s' is not used: %s",
                 cla_unit_name(state->unit), cla_runtime_device(rt)->name, why);
-        *state = (unit_state){ .unit = CLA_UNIT_NONE };
+        *state = (cla_unit_state){ .unit = CLA_UNIT_NONE };
     }
     return CLA_OK;
 }
@@ -226,7 +219,7 @@ static void free_state(cla_runtime *rt, void *state)
     free(state);
 }
 
-static cla_status state_of(cla_runtime *rt, unit_state **out)
+static cla_status state_of(cla_runtime *rt, cla_unit_state **out)
 {
     static const char key;
     cla_extension *extension = NULL;
@@ -237,7 +230,7 @@ static cla_status state_of(cla_runtime *rt, unit_state **out)
     }
     *out = extension->state;
     if (!(*out)->tested) {
-        unit_state found = { .unit = cla_unit_asked(rt) == CLA_UNIT_WITHOUT
+        cla_unit_state found = { .unit = cla_unit_asked(rt) == CLA_UNIT_WITHOUT
                                          ? CLA_UNIT_NONE
                                          : cla_unit_offered(rt) };
         found.converts = found.unit == CLA_UNIT_AMX && cla_unit_converts(rt);
@@ -257,7 +250,7 @@ cla_status cla_product_unit(cla_runtime *rt, const cla_product *p, bool *done)
         cla_runtime_schedule(rt) != CLA_SCHEDULE_TILE) {
         return CLA_OK;
     }
-    unit_state *state = NULL;
+    cla_unit_state *state = NULL;
     CLA_TRY(state_of(rt, &state));
     // six products cost more than one in float32 without a unit, or for few rows
     const bool slow = state->unit == CLA_UNIT_NONE || p->M < FEW_ROWS;
@@ -267,4 +260,31 @@ cla_status cla_product_unit(cla_runtime *rt, const cla_product *p, bool *done)
     }
     *done = true;
     return run(rt, p, state);
+}
+
+cla_status cla_unit_in_force(cla_runtime *rt, const cla_unit_state **out)
+{
+    *out = NULL;
+    if (cla_runtime_precision(rt) != CLA_PRECISION_MEDIUM ||
+        cla_runtime_schedule(rt) != CLA_SCHEDULE_TILE) {
+        return CLA_OK;
+    }
+    cla_unit_state *state = NULL;
+    CLA_TRY(state_of(rt, &state));
+    *out = state;
+    return CLA_OK;
+}
+
+void cla_unit_define(cla_launch *launch, const cla_unit_state *unit)
+{
+    if (!unit) {
+        return;
+    }
+    cla_define *to = launch->define;
+    while (to->name) {
+        to++;
+    }
+    *to++ = (cla_define){ "BF16", 1 };
+    *to++ = (cla_define){ "UNIT", (int)unit->unit };
+    *to = (cla_define){ "CONVERTS", unit->converts };
 }

@@ -251,6 +251,7 @@ cla_status cla_position_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                 { absolute }, { relative }, { .rows = rows } };
     CLA_TRY(check(given, options));
     CLA_TRY(cla_attention_begin(a, tape, q, k, v, rows, rows, options));
+    CLA_TRY(cla_attention_round(a, tape));
     CLA_TRY(cla_attention_needs(a, tape, 2, (cla_tensor *[]){ absolute, relative }));
     shape_tables(cla_tape_runtime(tape), &call);
     CLA_TRY(forward(tape, &call));

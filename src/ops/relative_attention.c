@@ -281,7 +281,9 @@ static cla_status make_map(cla_tape *tape, const relative_call *call, cla_tensor
     const cla_launch launch = {
         .file = "relative_map",
         .kernel = "relative_map",
-        .define = { { "WIDTH", a->width }, { "WG", GROUP_SIZE } },
+        .define = { { "WIDTH", a->width },
+                    { "WG", GROUP_SIZE },
+                    { a->unit ? "BF16" : NULL, 1 } },
         .groups = { (size_t)(shape[3] ? shape[0] * shape[1] * shape[2] : 0) },
         .local = { GROUP_SIZE },
         .args = { cla_buf(out), cla_buf(a->q), cla_buf(a->k), cla_mem(&call->near),
@@ -337,6 +339,7 @@ cla_status cla_relative_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
     call.clip = (int32_t)(rel_k->shape[0] / 2);
     CLA_TRY(
         cla_attention_begin(&call.attention, tape, q, k, v, q_rows, k_rows, options));
+    CLA_TRY(cla_attention_round(&call.attention, tape));
     CLA_TRY(cla_attention_needs(&call.attention, tape, 2,
                                 (cla_tensor *[]){ rel_k, rel_v }));
     CLA_TRY(forward(tape, &call));

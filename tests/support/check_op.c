@@ -197,6 +197,15 @@ static double objective(bed *t, int i, const float *v, double step)
     return sum;
 }
 
+/* Under medium the factors of products are rounded to bf16, each by at most 2^-9: a sum
+ * of products of normal numbers by about as much of its own size. An output is made of
+ * two such products, a gradient of three, and inputs that all pairs share sum errors. */
+static double bar_of(const bed *t, double bar, double medium)
+{
+    return cla_runtime_precision(t->rt) == CLA_PRECISION_MEDIUM ? fmax(bar, medium)
+                                                                : bar;
+}
+
 /* Checks the device gradient against the oracle's slope along a random direction. */
 static void check_gradient(bed *t, int i, uint32_t direction)
 {
@@ -210,7 +219,8 @@ static void check_gradient(bed *t, int i, uint32_t direction)
         norm += (double)t->grad[i][k] * (double)t->grad[i][k];
     }
     /* The slope is a sum of random signs: its size is the gradient's norm. */
-    const double bar = t->c->gradient_bar > 0 ? t->c->gradient_bar : 1e-4;
+    const double bar =
+        bar_of(t, t->c->gradient_bar > 0 ? t->c->gradient_bar : 1e-4, 1.0 / 10);
     const double error = fabs(got - want) / fmax(fmax(fabs(want), sqrt(norm)), 1e-3);
     cr_assert(error <= bar,
               "%s, gradient of %s: slope is %.9g, must be %.9g; error %.2g, bar %.2g "
@@ -269,7 +279,7 @@ static void check_schedule(cla_runtime *rt, const op_case *c, cla_schedule sched
     run(&t, 1);
     double *want = zeros(t.y_size, sizeof *want);
     c->oracle(want, t.exact, c->context);
-    check_close(named.name, t.y, want, t.y_size, c->bar);
+    check_close(named.name, t.y, want, t.y_size, bar_of(&t, c->bar, 1.0 / 128));
     for (int i = 0; i < c->inputs; i++) {
         for (uint32_t direction = 0; direction < 2 && !c->in[i].constant; direction++) {
             check_gradient(&t, i, direction);
