@@ -47,7 +47,7 @@ INLINE void load_fragments(uint16 *to, global const float *p, int ld, bool along
     {                                                                \
         for (int n = 0; n < PARTS; n++, x += SIDE, to += FRAGMENT) { \
             if (turned) {                                            \
-                transpose_pairs(x);                                   \
+                transpose_pairs(x);                                  \
             }                                                        \
             for (int i = 0; i < SIDE; i++) {                         \
                 ((space uint16 *)to)[i] = x[i];                      \

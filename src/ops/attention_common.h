@@ -36,7 +36,7 @@ cla_status cla_attention_begin(cla_attention_call *call, cla_tape *tape, cla_ten
                                const cla_ragged *k_rows,
                                const cla_attention_options *options);
 
-/* Has the products of a begun call round its numbers to bf16 where the precision in force
+/* Has the products of a begun call round numbers to bf16 where the precision in force
  * asks for it. For operators whose kernels include cl/attention_tile.clh. Errors: those
  * of cla_unit_in_force. */
 cla_status cla_attention_round(cla_attention_call *call, cla_tape *tape);

@@ -26,8 +26,8 @@ static size_t panels_bytes(const cla_product *p, int parts)
            FRAGMENT_BYTES;
 }
 
-static cla_status pack(cla_runtime *rt, const cla_product *p, const cla_unit_state *state,
-                       const cla_memory *panels)
+static cla_status pack(cla_runtime *rt, const cla_product *p,
+                       const cla_unit_state *state, const cla_memory *panels)
 {
     enum { STEPS = 16 };
     const matmul_shape shape = cla_product_shape_of(p);
@@ -113,7 +113,8 @@ static unit_plan make_plan(cla_runtime *rt, const cla_product *p)
     return (unit_plan){ items, depth, (size_t)(items.rows * depth * 2 * parts) };
 }
 
-static cla_status run(cla_runtime *rt, const cla_product *p, const cla_unit_state *state)
+static cla_status run(cla_runtime *rt, const cla_product *p,
+                      const cla_unit_state *state)
 {
     const unit_plan plan = make_plan(rt, p);
     const matmul_cut cut = { (int32_t)plan.items.rows, (int32_t)plan.items.panels,
@@ -149,8 +150,8 @@ static float number_at(int i)
 
 /* Multiplies small integers, whose sums are exact in any order. *right: as they must
  * be. */
-static cla_status compare(cla_runtime *rt, const cla_unit_state *state, cla_memory *memory,
-                          bool *right)
+static cla_status compare(cla_runtime *rt, const cla_unit_state *state,
+                          cla_memory *memory, bool *right)
 {
     float a[M * K], b[K * N], y[M * N];
     for (int i = 0; i < M * K; i++) {
@@ -231,8 +232,8 @@ static cla_status state_of(cla_runtime *rt, cla_unit_state **out)
     *out = extension->state;
     if (!(*out)->tested) {
         cla_unit_state found = { .unit = cla_unit_asked(rt) == CLA_UNIT_WITHOUT
-                                         ? CLA_UNIT_NONE
-                                         : cla_unit_offered(rt) };
+                                             ? CLA_UNIT_NONE
+                                             : cla_unit_offered(rt) };
         found.converts = found.unit == CLA_UNIT_AMX && cla_unit_converts(rt);
         CLA_TRY(found.unit == CLA_UNIT_NONE ? CLA_OK : test_unit(rt, &found));
         found.tested = true;

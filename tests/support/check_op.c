@@ -199,7 +199,7 @@ static double objective(bed *t, int i, const float *v, double step)
 
 /* Under medium the factors of products are rounded to bf16, each by at most 2^-9: a sum
  * of products of normal numbers by about as much of its own size. An output is made of
- * two such products, a gradient of three, and inputs that all pairs share sum errors. */
+ * two such products, a gradient of three; inputs of all pairs sum errors. */
 static double bar_of(const bed *t, double bar, double medium)
 {
     return cla_runtime_precision(t->rt) == CLA_PRECISION_MEDIUM ? fmax(bar, medium)
