@@ -79,6 +79,24 @@ PYTHON
 }
 check 'parts of a batch make the same step' parts
 
+# Words as pieces; a text of a megabyte is kept as numbers, which a resumed run finds.
+words() {
+    local more=(--set pieces=bpe --set merges=50 --set steps=160)
+    train "${more[@]}" --out "$work/words" && "$clattn" check "$work/words" >/dev/null &&
+        "$clattn" generate --model "$work/words" --greedy --stop $'\n' 'one two' >"$work/out" &&
+        cmp "$work/want" "$work/out"
+}
+check 'trains and writes with byte pairs' words
+kept() {
+    cp "$work/data/train.txt" "$work/few"
+    for i in $(seq 40); do seq -f 'one two three %g' 1500; done >"$work/data/train.txt"
+    train --set pieces=bpe --set merges=9 --set steps=2 --out "$work/kept" &&
+        train --set pieces=bpe --set merges=9 --set steps=3 --out "$work/kept" --resume &&
+        [ "$(echo "$work/data"/*)" = "$(echo "$work/data"/{dev.txt,test.txt,train.txt,train.txt.*.prepared})" ] &&
+        mv "$work/few" "$work/data/train.txt"
+}
+check 'keeps a long text as numbers' kept
+
 # Documents end by themselves.
 documents() {
     printf 'one two\n\nthree four\n\n' >"$work/data/train.txt"

@@ -21,6 +21,7 @@ const fuzz_target fuzz_targets[] = {
     { "lines", fuzz_lines },
     { "package", fuzz_package },
     { "poems", fuzz_poems },
+    { "prepared", fuzz_prepared },
     { "requests", fuzz_requests },
     { "resume", fuzz_resume },
     { "safetensors", fuzz_safetensors },

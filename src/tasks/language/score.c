@@ -59,6 +59,6 @@ cla_status cla_language_evaluate(cla_task *task, const char *data, const char *s
                                     { "bits_per_byte", sum / log(2) / text.bytes },
                                     { "pieces", pieces } } };
     }
-    cla_ids_free(&text.ids);
+    cla_language_text_free(&text);
     return status;
 }
