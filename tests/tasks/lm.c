@@ -117,7 +117,7 @@ Test(lm, byte_pairs_of_words)
     cr_assert_eq(ids.id[ids.count - 3], f.t->line_end);
     TEST_OK(cla_language_decode(f.t, ids.id, ids.count, &text));
     cr_assert_str_eq(text.data, line);
-    cr_assert_eq(f.t->train.bytes, 17 - 2); // without "ab"
+    cr_assert_eq(f.t->train.bytes, 17 - 4); // without "abab"
     cla_ids_free(&ids);
     cla_text_free(&text);
     unmake(&f);
