@@ -107,6 +107,16 @@ void cla_language_batch_free(language_batch *batch);
 cla_status cla_language_evaluate(cla_task *task, const char *data, const char *split,
                                  cla_metrics *metrics);
 
+/* Sums -ln p in nats of the pieces of a text and of its end, which is that of a line
+ * or, where documents are apart, of a document. It begins behind such an end. Pieces
+ * are read in windows that do not overlap.
+ *
+ * pieces  out  number of those, with the end
+ *
+ * Errors: CLA_E_NUMERIC, CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status cla_language_score(language *t, const char *text, size_t size, double *nats,
+                              int64_t *pieces);
+
 /* How a text is continued. */
 typedef struct language_writing {
     sample_options sample;
