@@ -29,6 +29,7 @@ const fuzz_target fuzz_targets[] = {
     { "sentencepiece", fuzz_sentencepiece },
     { "serve", fuzz_serve },
     { "squad", fuzz_squad },
+    { "stream", fuzz_stream },
     { "themes", fuzz_themes },
     { "tuning", fuzz_tuning },
     { "vectors", fuzz_vectors },
