@@ -23,6 +23,7 @@ import results_check
 import results_claims
 import results_curves
 import results_hard
+import results_lm
 import results_nmt
 import results_page
 import results_pieces
@@ -35,7 +36,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 ROWS = os.path.join(HERE, "rows")
 SYSTEMS = (results_tagger, results_nmt, results_base, results_speed, results_hard, results_reader, results_pieces,
-           results_poem)
+           results_poem, results_lm)
 TABLES = {table: system for system in SYSTEMS for table in system.TABLES}
 
 

@@ -103,6 +103,11 @@ bool cla_os_touch(int fd);
 /* Locks a file for this process until it closes it. Fails with EWOULDBLOCK when another
  * process holds the lock. */
 bool cla_os_lock(int fd);
+/* Gives the first size bytes, more than none, of a file as memory that is only read.
+ * The descriptor may be closed before the memory is given back. The file must not get
+ * shorter meanwhile. Returns NULL, with errno. */
+void *cla_os_map(int fd, size_t size);
+void cla_os_unmap(void *memory, size_t size);
 /* Opens both ends of a pipe: [0] to read, [1] to write. */
 bool cla_os_pipe(int ends[2]);
 

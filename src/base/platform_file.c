@@ -77,6 +77,17 @@ bool cla_os_lock(int fd)
     return flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
+void *cla_os_map(int fd, size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void cla_os_unmap(void *memory, size_t size)
+{
+    munmap(memory, size);
+}
+
 bool cla_os_pipe(int ends[2])
 {
     return pipe2(ends, O_CLOEXEC) == 0;

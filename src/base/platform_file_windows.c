@@ -152,6 +152,27 @@ bool cla_os_lock(int fd)
            cla_win_failed();
 }
 
+void *cla_os_map(int fd, size_t size)
+{
+    const uint64_t all = size;
+    HANDLE map = CreateFileMappingW(cla_win_handle(fd), NULL, PAGE_READONLY,
+                                    (DWORD)(all >> 32), (DWORD)all, NULL);
+    void *memory = map ? MapViewOfFile(map, FILE_MAP_READ, 0, 0, size) : NULL;
+    if (!memory) {
+        cla_win_failed();
+    }
+    if (map) {
+        CloseHandle(map); // the view keeps it
+    }
+    return memory;
+}
+
+void cla_os_unmap(void *memory, size_t size)
+{
+    (void)size;
+    UnmapViewOfFile(memory);
+}
+
 bool cla_os_pipe(int ends[2])
 {
     return _pipe(ends, 1 << 16, _O_BINARY | _O_NOINHERIT) == 0;

@@ -351,12 +351,13 @@ static const cli_command verbs[] = {
     { "squad", "exact match and F1 of answers", run_squad, &squad_usage },
     { "rougel", "ROUGE-L of answers", run_rougel, &rougel_usage },
     { "charbleu", "BLEU of characters", run_charbleu, &charbleu_usage },
+    { "lm", "how likely lines are to a language model", score_lm, &score_lm_usage },
     { 0 },
 };
 
 const cli_usage cli_score_usage = {
     .words = "VERB [ARGUMENT...]",
-    .about = "Scores against references. No device is used.",
+    .about = "Scores against references; no device is used, but by lm.",
     .verbs = verbs,
 };
 

@@ -37,3 +37,7 @@ cla_status score_ngram(const score_arguments *given);
 cla_status score_squad(const score_arguments *a);
 cla_status score_rougel(const score_arguments *a);
 cla_status score_charbleu(const score_arguments *a);
+
+/* The verb that scores by a model, with options of its own. */
+extern const cli_usage score_lm_usage;
+int score_lm(int argc, char **argv);

@@ -8,6 +8,8 @@ const cla_signature cla_rotary_signature = {
     "rotary", "x:N,H,d table:P,R positions:N:i32 -> y:N,H,d"
 };
 
+enum { RUN = 8 }; // tokens of a work-item on CPU devices
+
 typedef struct saved {
     cla_tensor *y, *x;
     const cla_tensor *table, *positions;
@@ -26,15 +28,22 @@ static cla_status turn(cla_runtime *rt, const saved *s, const cla_tensor *to,
         .places = (int32_t)s->table->shape[0],
         .back = back,
     };
+    const bool tile = cla_tiled(rt);
+    const int64_t items = tile ? s->x->shape[0] : cla_size(s->x);
     cla_launch launch = {
-        .file = "rotary",
+        .file = tile ? "rotary_tile" : "rotary",
         .kernel = "rotary",
         .args = { cla_buf(to), cla_buf(from), cla_buf(s->table), cla_buf(s->positions),
-                  cla_i32(cla_size(s->x)), cla_bytes(&shape, sizeof shape),
-                  cla_i32(add) },
+                  cla_i32(items), cla_bytes(&shape, sizeof shape), cla_i32(add) },
         .flops = 3.0 * (double)cla_size(s->x),
     };
-    cla_spread_elements(rt, &launch, cla_size(s->x));
+    if (tile) {
+        cla_spread_rows(rt, &launch, items, RUN);
+        launch.define[0] = (cla_define){ "VEC", cla_vector_width(rt) };
+        launch.define[1] = (cla_define){ "RUN", RUN };
+    } else {
+        cla_spread_elements(rt, &launch, items);
+    }
     return cla_enqueue(rt, &launch);
 }
 

@@ -5,11 +5,13 @@
 
 void cla_bitext_free(cla_bitext *b)
 {
-    free(b->source);
-    free(b->target);
-    free(b->source_at);
-    free(b->target_at);
-    free(b->line);
+    if (!b->lent) {
+        free(b->source);
+        free(b->target);
+        free(b->source_at);
+        free(b->target_at);
+        free(b->line);
+    }
     *b = (cla_bitext){ 0 };
 }
 
@@ -124,4 +126,63 @@ cla_status cla_bitext_read(cla_bitext *b, const char *source_path,
     cla_lines_free(&from);
     cla_lines_free(&to);
     return status;
+}
+
+/* ---- prepared data ------------------------------------------------------------- */
+
+void cla_bitext_give(const cla_bitext *b, int64_t counts[3],
+                     cla_part part[CLA_BITEXT_PARTS])
+{
+    const size_t n = (size_t)b->count;
+    counts[0] = b->count;
+    counts[1] = b->empty;
+    counts[2] = b->too_long;
+    part[0] = (cla_part){ counts, 3 * sizeof *counts };
+    part[1] = (cla_part){ b->source, (size_t)b->source_at[n] * sizeof *b->source };
+    part[2] = (cla_part){ b->target, (size_t)b->target_at[n] * sizeof *b->target };
+    part[3] = (cla_part){ b->source_at, (n + 1) * sizeof *b->source_at };
+    part[4] = (cla_part){ b->target_at, (n + 1) * sizeof *b->target_at };
+    part[5] = (cla_part){ b->line, n * sizeof *b->line };
+}
+
+/* Returns whether n pairs begin in order among ids of which none reaches `most`. */
+static bool is_side(const cla_part *ids, const cla_part *at, int64_t n, size_t most)
+{
+    const int32_t *id = ids->data;
+    const int64_t *begin = at->data;
+    const size_t count = ids->size / sizeof *id;
+    bool good = at->size == ((size_t)n + 1) * sizeof *begin && !begin[0];
+    for (int64_t i = 0; i < n && good; i++) {
+        good = begin[i] < begin[i + 1];
+    }
+    good = good && begin[n] == (int64_t)count && ids->size == count * sizeof *id;
+    for (size_t i = 0; i < count && good; i++) {
+        good = id[i] >= 0 && (size_t)id[i] < most;
+    }
+    return good;
+}
+
+cla_status cla_bitext_take(cla_bitext *b, const cla_part part[CLA_BITEXT_PARTS],
+                           const size_t most[2])
+{
+    int64_t counts[3] = { 0 };
+    if (part[0].size == sizeof counts) {
+        memcpy(counts, part[0].data, sizeof counts);
+    }
+    const int64_t n = counts[0];
+    if (n <= 0 || n > INT32_MAX || part[5].size != (size_t)n * sizeof *b->line ||
+        !is_side(&part[1], &part[3], n, most[0]) ||
+        !is_side(&part[2], &part[4], n, most[1])) {
+        return cla_fail(CLA_E_INPUT, "holds no pairs of these pieces");
+    }
+    *b = (cla_bitext){ .source = (int32_t *)part[1].data,
+                       .target = (int32_t *)part[2].data,
+                       .source_at = (int64_t *)part[3].data,
+                       .target_at = (int64_t *)part[4].data,
+                       .line = (int32_t *)part[5].data,
+                       .count = n,
+                       .empty = counts[1],
+                       .too_long = counts[2],
+                       .lent = true };
+    return CLA_OK;
 }

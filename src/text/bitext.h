@@ -10,6 +10,7 @@ typedef struct cla_bitext {
     int32_t *line;                  // [count] in the files, from 1
     int64_t count;
     int64_t empty, too_long; // skipped pairs
+    bool lent;               // the arrays are those of prepared data
 } cla_bitext;
 
 typedef struct cla_bitext_options {
@@ -31,3 +32,12 @@ cla_status cla_bitext_make(cla_bitext *b, const cla_lines *source_lines,
                            const cla_subwords *target,
                            const cla_bitext_options *options);
 void cla_bitext_free(cla_bitext *b);
+
+/* The parts of pairs in prepared data. */
+enum { CLA_BITEXT_PARTS = 6 };
+void cla_bitext_give(const cla_bitext *b, int64_t counts[3],
+                     cla_part part[CLA_BITEXT_PARTS]);
+/* Makes pairs of them, which lie where the parts do; `most` are the numbers of pieces
+ * of source and target. Errors: CLA_E_INPUT (what no pairs have). */
+cla_status cla_bitext_take(cla_bitext *b, const cla_part part[CLA_BITEXT_PARTS],
+                           const size_t most[2]);

@@ -218,10 +218,8 @@ cla_status cla_subwords_save(const cla_subwords *s, const char *codes_path,
     return cla_vocab_save(&s->vocab, vocab_path);
 }
 
-static cla_status load(cla_subwords *s, const char *codes_path, const char *vocab_path)
+static cla_status check_specials(const cla_subwords *s, const char *vocab_path)
 {
-    CLA_TRY(read_codes(s, codes_path));
-    CLA_TRY(cla_vocab_load(&s->vocab, vocab_path, CLA_SPECIALS));
     for (int i = 0; i < CLA_SPECIALS; i++) {
         if (s->vocab.count <= (size_t)i ||
             strcmp(s->vocab.tokens[i], cla_special_names[i]) != 0) {
@@ -236,7 +234,25 @@ cla_status cla_subwords_load(cla_subwords *s, cla_pieces kind, const char *codes
                              const char *vocab_path)
 {
     *s = (cla_subwords){ .kind = kind };
-    const cla_status status = load(s, codes_path, vocab_path);
+    cla_status status = read_codes(s, codes_path);
+    status = status ? status : cla_vocab_load(&s->vocab, vocab_path, CLA_SPECIALS);
+    status = status ? status : check_specials(s, vocab_path);
+    if (status) {
+        cla_subwords_free(s);
+    }
+    return status;
+}
+
+cla_status cla_subwords_parse(cla_subwords *s, cla_pieces kind, const char *path,
+                              const cla_part part[2])
+{
+    *s = (cla_subwords){ .kind = kind };
+    cla_status status = cla_text_append(&s->codes, part[0].data, part[0].size);
+    status = status ? status : use_codes(s, path);
+    status = status ? status
+                    : cla_vocab_parse(&s->vocab, path, part[1].data, part[1].size,
+                                      CLA_SPECIALS);
+    status = status ? status : check_specials(s, path);
     if (status) {
         cla_subwords_free(s);
     }

@@ -4,6 +4,7 @@
 
 #include "text/bpe.h"
 #include "text/lines.h"
+#include "text/prepared.h"
 #include "text/sentencepiece.h"
 
 /* How a line becomes pieces. */
@@ -56,6 +57,10 @@ cla_status cla_subwords_save(const cla_subwords *s, const char *codes_path,
                              const char *vocab_path);
 cla_status cla_subwords_load(cla_subwords *s, cla_pieces kind, const char *codes_path,
                              const char *vocab_path);
+
+/* Reads both from memory: the codes, then the vocabulary. path is for messages. */
+cla_status cla_subwords_parse(cla_subwords *s, cla_pieces kind, const char *path,
+                              const cla_part part[2]);
 
 /* Appends the ids of a line's pieces, `before` in front of them; CLA_UNK for pieces
  * outside the vocabulary. A line of blanks has no pieces, except with CLA_PIECES_SPLIT.

@@ -333,15 +333,34 @@ static cla_status load_lines(cla_vocab *v, lines *l)
                           l->scan.path);
 }
 
+static cla_status load(cla_vocab *v, lines *l)
+{
+    const cla_status status = load_lines(v, l);
+    if (status) {
+        cla_vocab_free(v);
+    }
+    return status;
+}
+
 cla_status cla_vocab_load(cla_vocab *v, const char *path, size_t specials)
 {
     lines l = { .specials = specials };
     *v = (cla_vocab){ 0 };
     CLA_TRY(cla_scan_file(&l.scan, path, CLA_SOURCE_FILE));
-    const cla_status status = load_lines(v, &l);
+    const cla_status status = load(v, &l);
     free(l.scan.data);
-    if (status) {
-        cla_vocab_free(v);
-    }
+    return status;
+}
+
+cla_status cla_vocab_parse(cla_vocab *v, const char *path, const char *text,
+                           size_t size, size_t specials)
+{
+    cla_text copy = { 0 }; // scanning changes it
+    *v = (cla_vocab){ 0 };
+    CLA_TRY(cla_text_append(&copy, text, size));
+    lines l = { .scan = cla_scan_text(path, 0, copy.data, copy.size),
+                .specials = specials };
+    const cla_status status = load(v, &l);
+    cla_text_free(&copy);
     return status;
 }

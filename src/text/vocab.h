@@ -63,3 +63,6 @@ bool cla_vocab_spells(const cla_vocab *vocab, const char *token);
 cla_status cla_vocab_text(const cla_vocab *vocab, cla_text *text);
 cla_status cla_vocab_save(const cla_vocab *vocab, const char *path);
 cla_status cla_vocab_load(cla_vocab *vocab, const char *path, size_t specials);
+/* Reads the same from memory; path is for messages. */
+cla_status cla_vocab_parse(cla_vocab *vocab, const char *path, const char *text,
+                           size_t size, size_t specials);

@@ -54,10 +54,16 @@ const char *cla_task_file(const cla_task_kind *kind, const char *dir, int i)
     while (n < i && kind->files[n]) {
         n++;
     }
-    if (kind->files[n] || n < i || !kind->sometimes) {
+    if (kind->files[n]) {
         return kind->files[n];
     }
-    return cla_folder_holds(dir, kind->sometimes) ? kind->sometimes : NULL;
+    const char *const *more = kind->sometimes;
+    for (; more && *more; more++) {
+        if (cla_folder_holds(dir, *more) && n++ == i) {
+            break;
+        }
+    }
+    return more ? *more : NULL;
 }
 
 static cla_status open_kind(cla_task **out, const cla_task_kind *kind, cla_runtime *rt,

@@ -35,7 +35,7 @@ typedef struct cla_task_kind {
     const char *baseline;     // name of the score that the first should exceed, or NULL
     size_t size;              // of the task's own struct, which begins with a cla_task
     const char *const *files; // required for inference, NULL-terminated
-    const char *sometimes;    // one more file, which not all runs have; or NULL
+    const char *const *sometimes; // more files, which not all runs have; or NULL
     /* Reads settings, data and vocabularies and adds the parameters to task->params. */
     cla_status (*open)(cla_task *task, cla_config *settings, const char *dir,
                        cla_task_mode mode);

@@ -67,6 +67,14 @@ resumed() {
         cmp "$work/whole/last.ckpt.safetensors" "$work/parts/last.ckpt.safetensors"
 }
 check 'resumes with the same bits' resumed
+killed() { # at moments of its own choosing, resumed each time
+    local more=(--set dropout=0.1 --set save_every=1 --set steps=40) resume
+    kill_often "$work/killed" "$clattn" train "$config" "${tiny[@]}" "${more[@]}" || return 1
+    train "${more[@]}" --out "$work/killed" "${resume[@]}" &&
+        train "${more[@]}" --out "$work/unhurt" &&
+        cmp "$work/unhurt/last.ckpt.safetensors" "$work/killed/last.ckpt.safetensors"
+}
+check 'kill -9 and resume end in the same bits' killed
 parts() { # three parts of a batch make the same step, but for rounding
     train --set steps=3 --set accumulate=4 --out "$work/accumulated" &&
         train --set steps=3 --out "$work/at_once" &&
@@ -78,6 +86,46 @@ assert loss[0] and all(abs(a - b) < 1e-4 for a, b in zip(*loss)), loss
 PYTHON
 }
 check 'parts of a batch make the same step' parts
+
+# Nats of lines: those of the text it has learnt are few, and their sum is that of eval.
+likely() {
+    "$clattn" score lm --model "$run" <"$work/data/test.txt" >"$work/out" &&
+        printf 'one two three four five six seven eight\nfive seven\n\n' |
+        "$clattn" score lm --model "$run" --json >"$work/json" &&
+        python3 - "$work/out" "$work/json" <<'PYTHON'
+import json, sys
+rows = [line.split() for line in open(sys.argv[1])]
+assert len(rows) == 3 and len(set(map(tuple, rows))) == 1 and rows[0][1] == "40", rows
+known, strange, none = map(json.loads, open(sys.argv[2]))
+assert abs(known["nats"] - float(rows[0][0])) < 1e-3 and known["pieces"] == 40
+assert strange["pieces"] == 11 and none["pieces"] == 1
+assert strange["nats"] / 11 > 3 * known["nats"] / 40, (known, strange)
+PYTHON
+}
+check 'score lm: a known line is likely' likely
+whole() {
+    printf 'one two\nthree\n\nfour\n' | "$clattn" score lm --model "$run" --documents >"$work/out" &&
+        [ "$(cut -f 2 "$work/out")" = "$(printf '14\n5')" ]
+}
+check 'score lm --documents' whole
+
+# Words as pieces; a text of a megabyte is kept as numbers, which a resumed run finds.
+words() {
+    local more=(--set pieces=bpe --set merges=50 --set steps=160)
+    train "${more[@]}" --out "$work/words" && "$clattn" check "$work/words" >/dev/null &&
+        "$clattn" generate --model "$work/words" --greedy --stop $'\n' 'one two' >"$work/out" &&
+        cmp "$work/want" "$work/out"
+}
+check 'trains and writes with byte pairs' words
+kept() {
+    cp "$work/data/train.txt" "$work/few"
+    for i in $(seq 40); do seq -f 'one two three %g' 1500; done >"$work/data/train.txt"
+    train --set pieces=bpe --set merges=9 --set steps=2 --out "$work/kept" &&
+        train --set pieces=bpe --set merges=9 --set steps=3 --out "$work/kept" --resume &&
+        [ "$(echo "$work/data"/*)" = "$(echo "$work/data"/{dev.txt,test.txt,train.txt,train.txt.*.prepared})" ] &&
+        mv "$work/few" "$work/data/train.txt"
+}
+check 'keeps a long text as numbers' kept
 
 # Documents end by themselves.
 documents() {

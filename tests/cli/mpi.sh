@@ -100,4 +100,25 @@ one_message() {
 }
 check 'a norm that is not finite is told once' one_message
 
+# A language model whose text is kept as numbers, by whichever process comes first.
+language() {
+    mkdir "$work/text"
+    for i in $(seq 40); do seq -f "$i one two three %g" 1500; done >"$work/text/train.txt"
+    head -50 "$work/text/train.txt" >"$work/text/dev.txt"
+    config=$source/examples/configs/lm-small.json
+    small=(--set "data=$work/text" --set train=train.txt --set hold_out=0 --set pieces=bpe --set merges=50
+        --set dim=32 --set heads=2 --set layers=1 --set context=16 --set batch=8 --set warmup=1
+        --set steps=12 --set patience=0 --set log_every=1 --set dropout=0.1 --quiet)
+    train2 --out "$work/lm.2" && [ "$(find "$work/text" -name '*.prepared' | wc -l)" -eq 1 ] &&
+        [ "$(find "$work/text" -type f | wc -l)" -eq 3 ] && train --out "$work/lm.1" || return 1
+    for n in 1 2; do
+        sed -n 's/.*"step":\([0-9]*\),.*"loss":\([^,]*\),.*/\1 \2/p' "$work/lm.$n/log.jsonl" >"$work/lm.$n.loss"
+    done
+    paste -d ' ' "$work/lm.1.loss" "$work/lm.2.loss" | awk '
+        { d = ($2 - $4) / $2; d = d < 0 ? -d : d }
+        $1 != $3 || !($2 > 0) || !(d <= 1e-4) { bad = 1 }
+        END { exit bad || NR != 12 }'
+}
+check 'a language model, its text as numbers' language
+
 passed

@@ -158,10 +158,9 @@ READ(read_text_stream)
     language_text text = { .bytes = 0 };
     (void)folder;
     cla_status status = cla_language_read_split(&t, path, "test", &text);
-    for (size_t i = 0; i < text.ids.count && !status; i++) {
-        status = cla_language_decode(&t, text.ids.id[i], out);
-    }
-    cla_ids_free(&text.ids);
+    status =
+        status ? status : cla_language_decode(&t, text.ids.id, text.ids.count, out);
+    cla_language_text_free(&text);
     return status;
 }
 

@@ -169,7 +169,7 @@ check 'score bleu: a value for add-k' prints 'smooth:add-k[' "$clattn" score ble
     --smooth-value 2 --smooth add-k --ref "$work/ref" --hyp "$work/hyp"
 
 check 'score: no verb' says_alone 2 \
-    'score needs a verb: bleu, chrf, bootstrap, ngram, squad, rougel or charbleu' "$clattn" score
+    'score needs a verb: bleu, chrf, bootstrap, ngram, squad, rougel, charbleu or lm' "$clattn" score
 check 'score: a slip' says_alone 2 "did you mean 'bleu'" "$clattn" score blue
 check 'score bleu: no reference' says_alone 2 'score bleu needs --ref FILE' "$clattn" score bleu
 check 'score bootstrap: no baseline' says_alone 2 'score bootstrap needs --baseline' \

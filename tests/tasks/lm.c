@@ -93,11 +93,31 @@ Test(lm, characters_of_the_training_text)
     cr_assert_eq(f.t->config.pieces, CLA_SPECIALS + 4);
     TEST_OK(cla_language_encode(f.t, "äbx\n", 5, &ids));
     check_ids(&ids, (const int32_t[]){ 3, 4, CLA_UNK, 6 }, 4);
-    for (size_t i = 0; i < ids.count; i++) {
-        TEST_OK(cla_language_decode(f.t, ids.id[i], &text));
-    }
+    TEST_OK(cla_language_decode(f.t, ids.id, ids.count, &text));
     cr_assert_str_eq(text.data, "äb\n");
     cr_assert_eq(f.t->train.bytes, 9); // without the first
+    cla_ids_free(&ids);
+    cla_text_free(&text);
+    unmake(&f);
+}
+
+/* Words are cut into byte pairs, and lines keep their ends. */
+Test(lm, byte_pairs_of_words)
+{
+    static const char *const extra[] = { "pieces=bpe", "merges=3", NULL };
+    static const char line[] = "aba, abab\n\nab";
+    fixture f;
+    cla_ids ids = { 0 };
+    cla_text text = { 0 };
+    make(&f, "abab ab, ab\nabab\n");
+    TEST_OK(open_with(&f, extra));
+    TEST_OK(cla_language_encode(f.t, line, strlen(line), &ids));
+    cr_assert_lt(ids.count, strlen(line));
+    cr_assert_eq(ids.id[ids.count - 2], f.t->line_end);
+    cr_assert_eq(ids.id[ids.count - 3], f.t->line_end);
+    TEST_OK(cla_language_decode(f.t, ids.id, ids.count, &text));
+    cr_assert_str_eq(text.data, line);
+    cr_assert_eq(f.t->train.bytes, 17 - 4); // without "abab"
     cla_ids_free(&ids);
     cla_text_free(&text);
     unmake(&f);
@@ -133,7 +153,7 @@ Test(lm, holds_out_the_end)
     TEST_OK(cla_language_read_split(f.t, f.folder, "dev", &dev));
     check_ids(&dev.ids, (const int32_t[]){ A + 7, A + 8, A + 9, CLA_SPECIALS + '\n' },
               4);
-    cla_ids_free(&dev.ids);
+    cla_language_text_free(&dev);
     unmake(&f);
     dev = (language_text){ 0 };
     make(&f, "abcd\n\nef\n\ng");
@@ -143,7 +163,7 @@ Test(lm, holds_out_the_end)
     TEST_OK(cla_language_read_split(f.t, f.folder, "dev", &dev));
     check_ids(&dev.ids,
               (const int32_t[]){ CLA_EOS, A + 4, A + 5, CLA_EOS, A + 6, CLA_EOS }, 6);
-    cla_ids_free(&dev.ids);
+    cla_language_text_free(&dev);
     unmake(&f);
 }
 
@@ -289,6 +309,29 @@ Test(lm, writes_what_it_has_learnt)
     cla_text_free(&parts);
     cla_text_free(&text);
     cla_text_free(&again);
+    unmake(&f);
+}
+
+/* A piece of words may change the bytes before it: none is given that it changes. */
+Test(lm, writes_words)
+{
+    static const char *const extra[] = { "pieces=bpe", "merges=6", "lr=0.01", NULL };
+    cla_text parts = { 0 }, text;
+    const language_writing how = {
+        .sample = { .greedy = true, .temperature = 1, .top_p = 1 },
+        .pieces = 40,
+        .take = collect,
+        .to = &parts,
+    };
+    fixture f;
+    make(&f, "one, two (three) four.\n");
+    TEST_OK(open_with(&f, extra));
+    train(&f, 200);
+    write_text(&f, "one, two", &how, &text);
+    cr_assert_eq(strncmp(text.data, " (three) four.\n", 15), 0, "'%s'", text.data);
+    cr_assert_str_eq(parts.data, text.data);
+    cla_text_free(&parts);
+    cla_text_free(&text);
     unmake(&f);
 }
 

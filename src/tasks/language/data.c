@@ -1,13 +1,12 @@
-/* data.c - texts as streams of bytes or characters. */
+/* data.c - texts as streams of pieces, kept as numbers. */
 #include <string.h>
 
 #include "base/file.h"
 #include "base/input.h"
 #include "base/platform.h"
+#include "base/seal.h"
 #include "base/utf8.h"
 #include "tasks/language/language.h"
-
-const char cla_language_characters_file[] = "characters.txt";
 
 /* ---- texts ---------------------------------------------------------------------- */
 
@@ -83,121 +82,31 @@ static cla_status read_part(const language *t, const char *path, bool held_out,
     return CLA_OK;
 }
 
-/* ---- pieces --------------------------------------------------------------------- */
+/* ---- splits --------------------------------------------------------------------- */
 
-int cla_language_count(const language *t)
+/* Returns the bytes of a text from its second piece on. */
+static cla_status bytes_of(const language *t, const cla_text *read, const cla_ids *ids,
+                           double *bytes)
 {
-    enum { BYTES = 256 };
-    return t->pieces == LANGUAGE_BYTES ? CLA_SPECIALS + BYTES
-                                       : (int)t->characters.count;
-}
-
-cla_status cla_language_encode(const language *t, const char *text, size_t size,
-                               cla_ids *ids)
-{
-    char letter[5];
-    CLA_TRY(cla_grow(&ids->id, &ids->cap, ids->count + size, sizeof *ids->id));
-    for (size_t at = 0; at < size;) {
-        int32_t code = 0;
-        int bytes = 1, id = CLA_SPECIALS + (unsigned char)text[at];
-        if (!text[at]) {
-            id = CLA_EOS;
-        } else if (t->pieces == LANGUAGE_CHARACTERS) {
-            bytes = cla_utf8_next(text + at, &code);
-            cla_utf8_put(code, letter);
-            id = cla_vocab_number(&t->characters, letter);
-        }
-        ids->id[ids->count++] = id;
-        at += (size_t)bytes;
+    cla_text first = { 0 };
+    *bytes = (double)read->size;
+    for (size_t i = 0; i < ids->count; i++) {
+        *bytes -= ids->id[i] == CLA_EOS;
     }
+    CLA_TRY(cla_language_decode(t, ids->id, ids->id[0] != CLA_EOS, &first));
+    *bytes -= (double)first.size;
+    cla_text_free(&first);
     return CLA_OK;
 }
-
-cla_status cla_language_decode(const language *t, int32_t id, cla_text *out)
-{
-    if (id < CLA_SPECIALS) {
-        return CLA_OK;
-    }
-    if (t->pieces == LANGUAGE_CHARACTERS) {
-        return cla_text_add(out, "%s", t->characters.tokens[id]);
-    }
-    const char byte = (char)(id - CLA_SPECIALS);
-    return cla_text_append(out, &byte, 1);
-}
-
-/* Makes the vocabulary of a text's characters, the most frequent first. */
-static cla_status count_characters(language *t, const cla_text *text)
-{
-    cla_vocab counts = { 0 };
-    char letter[5];
-    cla_status status = CLA_OK;
-    for (size_t at = 0; at < text->size && !status;) {
-        int32_t code = 0;
-        int id = 0;
-        at += (size_t)cla_utf8_next(text->data + at, &code);
-        cla_utf8_put(code, letter);
-        status = code ? cla_vocab_add(&counts, letter, 1, &id) : CLA_OK;
-    }
-    status = status ? status : cla_vocab_take(&t->characters, &counts, 1, 0);
-    cla_vocab_free(&counts);
-    return status;
-}
-
-/* Writes the characters to dir, or compares them with those that a resumed run has. */
-static cla_status keep_characters(const language *t, const char *dir, bool resumed)
-{
-    cla_text path = { 0 }, text = { 0 };
-    bool same = true;
-    cla_status status = cla_text_add(&path, "%s/%s", dir, cla_language_characters_file);
-    if (!status && !resumed) {
-        status = cla_vocab_save(&t->characters, path.data);
-    } else if (!status) {
-        status = cla_vocab_text(&t->characters, &text);
-        status =
-            status ? status : cla_file_compare(path.data, text.data, text.size, &same);
-    }
-    if (!status && !same) {
-        status = cla_fail(CLA_E_INPUT,
-                          "%s: the data has other characters; is it that of the run?",
-                          path.data);
-    }
-    cla_text_free(&path);
-    cla_text_free(&text);
-    return status;
-}
-
-cla_status cla_language_load(language *t, const char *dir)
-{
-    cla_text path = { 0 };
-    if (t->pieces != LANGUAGE_CHARACTERS) {
-        return CLA_OK;
-    }
-    cla_status status = cla_text_add(&path, "%s/%s", dir, cla_language_characters_file);
-    status = status ? status : cla_vocab_load(&t->characters, path.data, CLA_SPECIALS);
-    cla_text_free(&path);
-    return status;
-}
-
-/* ---- splits --------------------------------------------------------------------- */
 
 /* Makes the ids of a text of a file. */
 static cla_status number(const language *t, const cla_text *read, const char *path,
                          language_text *text)
 {
-    int32_t code = 0;
     CLA_TRY(cla_language_encode(t, read->data, read->size, &text->ids));
-    if (text->ids.count < 2) {
-        return cla_fail(CLA_E_INPUT, "%s: has less than two pieces", path);
-    }
-    text->bytes = (double)read->size;
-    for (size_t i = 0; i < text->ids.count; i++) {
-        text->bytes -= text->ids.id[i] == CLA_EOS;
-    }
-    if (text->ids.id[0] != CLA_EOS) {
-        text->bytes -=
-            t->pieces == LANGUAGE_BYTES ? 1 : cla_utf8_next(read->data, &code);
-    }
-    return CLA_OK;
+    return text->ids.count < 2
+               ? cla_fail(CLA_E_INPUT, "%s: has less than two pieces", path)
+               : bytes_of(t, read, &text->ids, &text->bytes);
 }
 
 /* Gives the path of a split of the folder data, and whether it is the held-out part of
@@ -218,29 +127,146 @@ static cla_status find(const language *t, const char *data, const char *split,
                 : cla_text_add(path, "%s/%s", data, name);
 }
 
-cla_status cla_language_read_split(const language *t, const char *data,
-                                   const char *split, language_text *text)
+/* ---- numbers that were kept ------------------------------------------------------ */
+
+void cla_language_text_free(language_text *text)
 {
-    cla_text path = { 0 }, read = { 0 };
-    bool held_out = false;
-    cla_status status = find(t, data, split, &path, &held_out);
-    status = status     ? status
-             : held_out ? read_part(t, path.data, true, &read)
-                        : read_text(&read, path.data, t->documents);
-    status = status ? status : number(t, &read, path.data, text);
-    cla_text_free(&path);
+    if (!text->prepared.found) {
+        cla_ids_free(&text->ids);
+    }
+    cla_prepared_close(&text->prepared);
+    *text = (language_text){ 0 };
+}
+
+/* The parts of prepared data: bytes, ids and, of the training text, codes and
+ * vocabulary. */
+enum { BYTES, IDS, CODES, VOCAB, PARTS };
+
+/* Which part of a text is read. */
+typedef enum share { ALL, KEPT, HELD_OUT } share;
+
+/* Appends what else decides about the numbers: that of texts other than the one for
+ * training are cut by its pieces. */
+static cla_status add_pieces(const language *t, cla_text *settings)
+{
+    cla_text vocab = { 0 };
+    char hash[2][CLA_HASH_TEXT] = { "", "" };
+    CLA_TRY(cla_vocab_text(&t->subwords.vocab, &vocab));
+    cla_hash_text(hash[0], t->subwords.codes.data, t->subwords.codes.size);
+    cla_hash_text(hash[1], vocab.data, vocab.size);
+    cla_text_free(&vocab);
+    return cla_text_add(settings, " %s %s", hash[0], hash[1]);
+}
+
+static cla_status open_prepared(const language *t, const char *path, share which,
+                                bool training, cla_prepared *prepared)
+{
+    const char *const texts[] = { path, t->sentencepiece };
+    cla_text settings = { 0 };
+    cla_status status =
+        cla_text_add(&settings, "text %d %d %d %d %.17g %d %d", t->pieces, t->merges,
+                     t->split, t->documents, t->hold_out, (int)which, training);
+    status = status || training ? status : add_pieces(t, &settings);
+    const cla_prepared_of of = { path, settings.data, texts,
+                                 1 + (training && t->pieces == LANGUAGE_MODEL),
+                                 training ? PARTS : CODES };
+    status = status ? status : cla_prepared_open(prepared, &of);
+    cla_text_free(&settings);
+    return status;
+}
+
+static cla_status take_ids(const language *t, language_text *text)
+{
+    const cla_part *part = text->prepared.part;
+    const int32_t *id = part[IDS].data;
+    const size_t count = part[IDS].size / sizeof *id;
+    bool good = part[BYTES].size == sizeof text->bytes &&
+                part[IDS].size == count * sizeof *id && count >= 2;
+    for (size_t i = 0; i < count && good; i++) {
+        good = id[i] >= 0 && id[i] < cla_language_count(t);
+    }
+    if (!good) {
+        return cla_fail(CLA_E_INPUT, "holds no text of these pieces");
+    }
+    memcpy(&text->bytes, part[BYTES].data, sizeof text->bytes);
+    text->ids = (cla_ids){ .id = (int32_t *)id, .count = count };
+    return CLA_OK;
+}
+
+/* Takes the pieces of the training text. */
+static cla_status take_pieces(language *t)
+{
+    const cla_part *part = t->train.prepared.part;
+    const char *path = t->train.prepared.path.data;
+    if (t->pieces == LANGUAGE_BYTES) {
+        return CLA_OK;
+    }
+    if (t->pieces == LANGUAGE_CHARACTERS) {
+        return cla_vocab_parse(&t->subwords.vocab, path, part[VOCAB].data,
+                               part[VOCAB].size, CLA_SPECIALS);
+    }
+    CLA_TRY(
+        cla_subwords_parse(&t->subwords, cla_language_kind_of(t), path, part + CODES));
+    return cla_language_find_end(t, path);
+}
+
+static cla_status keep(const language *t, language_text *text)
+{
+    cla_text vocab = { 0 };
+    CLA_TRY(cla_vocab_text(&t->subwords.vocab, &vocab));
+    const cla_part part[PARTS] = {
+        { &text->bytes, sizeof text->bytes },
+        { text->ids.id, text->ids.count * sizeof *text->ids.id },
+        { t->subwords.codes.data, t->subwords.codes.size },
+        { vocab.data, vocab.size },
+    };
+    const cla_status status = cla_prepared_keep(&text->prepared, part);
+    cla_text_free(&vocab);
+    return status;
+}
+
+/* ---- splits ---------------------------------------------------------------------- */
+
+static cla_status read_share(const language *t, const char *path, share which,
+                             cla_text *read)
+{
+    return which == ALL ? read_text(read, path, t->documents)
+                        : read_part(t, path, which == HELD_OUT, read);
+}
+
+/* Reads a split as text and makes numbers of it. */
+static cla_status split_text(const language *t, const char *path, share which,
+                             language_text *text)
+{
+    cla_text read = { 0 };
+    cla_status status = read_share(t, path, which, &read);
+    status = status ? status : number(t, &read, path, text);
+    status = status ? status : keep(t, text);
     cla_text_free(&read);
     return status;
 }
 
-static cla_status learn(language *t, const cla_text *read, const char *dir,
-                        cla_task_mode mode)
+static cla_status read_split(const language *t, const char *path, share which,
+                             language_text *text)
 {
-    if (t->pieces != LANGUAGE_CHARACTERS) {
-        return CLA_OK;
+    CLA_TRY(open_prepared(t, path, which, false, &text->prepared));
+    if (text->prepared.found) {
+        const cla_status status = take_ids(t, text);
+        CLA_TRY(status == CLA_E_INPUT ? cla_prepared_refuse(&text->prepared) : status);
     }
-    CLA_TRY(count_characters(t, read));
-    return dir ? keep_characters(t, dir, mode == CLA_TASK_RESUMED) : CLA_OK;
+    return text->prepared.found ? CLA_OK : split_text(t, path, which, text);
+}
+
+cla_status cla_language_read_split(const language *t, const char *data,
+                                   const char *split, language_text *text)
+{
+    cla_text path = { 0 };
+    bool held_out = false;
+    cla_status status = find(t, data, split, &path, &held_out);
+    status =
+        status ? status : read_split(t, path.data, held_out ? HELD_OUT : ALL, text);
+    cla_text_free(&path);
+    return status;
 }
 
 /* Fails if the dev split cannot be read: a run would stop at its first evaluation. */
@@ -248,20 +274,50 @@ static cla_status check_dev(const language *t)
 {
     language_text text = { 0 };
     const cla_status status = cla_language_read_split(t, t->data, "dev", &text);
-    cla_ids_free(&text.ids);
+    cla_language_text_free(&text);
     return status;
+}
+
+/* Reads the training text, learns its pieces and makes numbers of it. */
+static cla_status learn(language *t, const char *path, share which)
+{
+    cla_text read = { 0 };
+    cla_status status = read_share(t, path, which, &read);
+    status = status ? status : cla_language_learn(t, &read, path);
+    status = status ? status : number(t, &read, path, &t->train);
+    status = status ? status : keep(t, &t->train);
+    cla_text_free(&read);
+    return status;
+}
+
+/* Takes the training text as numbers where they are kept, and refuses those that are
+ * none. */
+static cla_status find_training(language *t, const char *path, share which)
+{
+    CLA_TRY(open_prepared(t, path, which, true, &t->train.prepared));
+    cla_status status = t->train.prepared.found ? take_pieces(t) : CLA_OK;
+    status = status || !t->train.prepared.found ? status : take_ids(t, &t->train);
+    if (status != CLA_E_INPUT) {
+        return status;
+    }
+    cla_subwords_free(&t->subwords);
+    return cla_prepared_refuse(&t->train.prepared);
 }
 
 cla_status cla_language_read_training(language *t, const char *dir, cla_task_mode mode)
 {
-    cla_text path = { 0 }, read = { 0 };
+    cla_text path = { 0 };
     bool held_out = false;
+    const share which = t->hold_out > 0 ? KEPT : ALL;
     cla_status status = find(t, t->data, "train", &path, &held_out);
-    status = status ? status : read_part(t, path.data, false, &read);
-    status = status ? status : learn(t, &read, dir, mode);
-    status = status ? status : number(t, &read, path.data, &t->train);
+    status = status ? status : find_training(t, path.data, which);
+    if (!status && !t->train.prepared.found) {
+        status = learn(t, path.data, which);
+    }
+    if (!status && dir) {
+        status = cla_language_keep(t, dir, mode == CLA_TASK_RESUMED);
+    }
     status = status || !dir ? status : check_dev(t);
     cla_text_free(&path);
-    cla_text_free(&read);
     return status;
 }

@@ -11,51 +11,76 @@
 typedef enum language_pieces {
     LANGUAGE_BYTES,
     LANGUAGE_CHARACTERS, // code points of the training text
+    LANGUAGE_BPE,        // byte pairs of its words
+    LANGUAGE_MODEL,      // those of a SentencePiece model
 } language_pieces;
 
 /* Texts as ids. Where documents are apart, CLA_EOS stands before each and after the
  * last. */
 typedef struct language_text {
     cla_ids ids;
-    double bytes; // of the pieces from the second on
+    double bytes;          // of the pieces from the second on
+    cla_prepared prepared; // where the ids lie, if they were kept
 } language_text;
+void cla_language_text_free(language_text *text);
 
 typedef struct language {
     cla_task task; // first: a language is a cla_task
     const char *data, *train_name, *dev_name, *test_name;
     double hold_out; // share of the training text that is the dev split
     int pieces;      // language_pieces
-    bool documents;  // blank lines separate documents
+    int merges;
+    bool split;                // words are cut off punctuation before byte pairs
+    const char *sentencepiece; // path of the model
+    bool documents;            // blank lines separate documents
     lm_config config;
     lm model;
-    cla_vocab characters; // LANGUAGE_CHARACTERS
+    cla_subwords subwords; // its vocabulary is also that of characters
+    int32_t line_end;      // piece of subwords that ends a line
     language_text train;
     int64_t shift; // of the windows of this epoch
     int64_t first; // tokens of the batch before its next part
 } language;
 
-/* data.c: reads the training text, and writes its characters to dir (NULL: nowhere);
- * then the dev split must be readable, too. cla_language_load reads them from dir.
+/* data.c: reads the training text, or finds it as numbers, and writes its pieces to dir
+ * (NULL: nowhere); then the dev split must be readable, too.
  * Errors: CLA_E_INPUT (resumed: dir holds others; a text that is not UTF-8 or has less
  * than two pieces), CLA_E_IO, CLA_E_NOMEM. */
-extern const char cla_language_characters_file[];
 cla_status cla_language_read_training(language *t, const char *dir, cla_task_mode mode);
-cla_status cla_language_load(language *t, const char *dir);
-
 /* Reads a split of the folder data, or data itself when it is a file. Errors: as
  * above. */
 cla_status cla_language_read_split(const language *t, const char *data,
                                    const char *split, language_text *text);
 
-/* Appends the ids of a text, CLA_UNK for characters that are not in the vocabulary and
+/* ---- pieces.c ----------------------------------------------------------------- */
+
+/* Appends the ids of a text, CLA_UNK for pieces that are not in the vocabulary and
  * CLA_EOS for each NUL. Errors: CLA_E_NOMEM. */
 cla_status cla_language_encode(const language *t, const char *text, size_t size,
                                cla_ids *ids);
-/* Appends the bytes of a piece; special ones have none. Errors: CLA_E_NOMEM. */
-cla_status cla_language_decode(const language *t, int32_t id, cla_text *out);
+/* Appends the bytes of pieces [n]; CLA_PAD and CLA_EOS have none. Errors:
+ * CLA_E_NOMEM. */
+cla_status cla_language_decode(const language *t, const int32_t *id, size_t n,
+                               cla_text *out);
+/* Returns whether the bytes of the pieces up to this one do not depend on those that
+ * follow: the end of a line of subwords, any byte or character. */
+bool cla_language_ends(const language *t, int32_t id);
 
 /* The number of pieces, special ones included. */
 int cla_language_count(const language *t);
+/* Makes the pieces of the training text; path is for messages. Errors: CLA_E_INPUT (no
+ * word, no model), CLA_E_IO, CLA_E_NOMEM. */
+cla_status cla_language_learn(language *t, const cla_text *text, const char *path);
+
+/* Write the pieces to the files of a run folder, or compare them with those that a
+ * resumed run has; read them. Errors: CLA_E_INPUT, CLA_E_IO, CLA_E_NOMEM. */
+extern const char *const cla_language_files[]; // that not all runs have
+cla_status cla_language_keep(const language *t, const char *dir, bool resumed);
+cla_status cla_language_load(language *t, const char *dir);
+cla_pieces cla_language_kind_of(const language *t);
+/* Finds the piece of a line's end in the vocabulary. Errors: CLA_E_INPUT (there is
+ * none). */
+cla_status cla_language_find_end(language *t, const char *path);
 
 /* batch.c: windows of at most T pieces, each with those that follow them. Windows do
  * not overlap. Documents in a window are sequences of their own. */
@@ -81,6 +106,16 @@ void cla_language_batch_free(language_batch *batch);
  * "pieces". */
 cla_status cla_language_evaluate(cla_task *task, const char *data, const char *split,
                                  cla_metrics *metrics);
+
+/* Sums -ln p in nats of the pieces of a text and of its end, which is that of a line
+ * or, where documents are apart, of a document. It begins behind such an end. Pieces
+ * are read in windows that do not overlap.
+ *
+ * pieces  out  number of those, with the end
+ *
+ * Errors: CLA_E_NUMERIC, CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status cla_language_score(language *t, const char *text, size_t size, double *nats,
+                              int64_t *pieces);
 
 /* How a text is continued. */
 typedef struct language_writing {

@@ -27,11 +27,11 @@ static cla_status add_loss(language *t, cla_tape *tape, const language_cut *cut,
     return status;
 }
 
-static cla_status add_all(language *t, const language_text *text, double *sum)
+static cla_status add_all(language *t, const cla_ids *ids, double *sum)
 {
     const int64_t T = t->config.context, each = T < TOKENS ? TOKENS / T : 1;
-    const language_cut cut = { &text->ids, 0, T };
-    const int64_t windows = cla_language_windows((int64_t)text->ids.count, 0, T);
+    const language_cut cut = { ids, 0, T };
+    const int64_t windows = cla_language_windows((int64_t)ids->count, 0, T);
     cla_tape *tape = NULL;
     CLA_TRY(cla_tape_new(&tape, t->task.rt, false));
     cla_status status = CLA_OK;
@@ -50,7 +50,7 @@ cla_status cla_language_evaluate(cla_task *task, const char *data, const char *s
     language_text text = { 0 };
     double sum = 0;
     cla_status status = cla_language_read_split(t, data ? data : t->data, split, &text);
-    status = status ? status : add_all(t, &text, &sum);
+    status = status ? status : add_all(t, &text.ids, &sum);
     const double pieces = (double)text.ids.count - 1;
     if (!status) {
         *metrics = (cla_metrics){ 4,
@@ -59,6 +59,24 @@ cla_status cla_language_evaluate(cla_task *task, const char *data, const char *s
                                     { "bits_per_byte", sum / log(2) / text.bytes },
                                     { "pieces", pieces } } };
     }
-    cla_ids_free(&text.ids);
+    cla_language_text_free(&text);
+    return status;
+}
+
+cla_status cla_language_score(language *t, const char *text, size_t size, double *nats,
+                              int64_t *pieces)
+{
+    const char end = t->documents ? 0 : '\n';
+    cla_ids ids = { 0 };
+    *nats = 0;
+    cla_status status = cla_language_encode(t, &end, 1, &ids);
+    status = status ? status : cla_language_encode(t, text, size, &ids);
+    status = status ? status : cla_language_encode(t, &end, 1, &ids);
+    status = status ? status : add_all(t, &ids, nats);
+    *pieces = (int64_t)ids.count - 1;
+    cla_ids_free(&ids);
+    if (!status && !isfinite(*nats)) {
+        status = cla_fail(CLA_E_NUMERIC, "the weights give no finite scores");
+    }
     return status;
 }

@@ -10,7 +10,8 @@ enum { DRAWS = 0x4c6d6f64 }; // "Lmod"
 
 static cla_status configure(language *t, cla_config *s)
 {
-    static const char *const pieces[] = { "bytes", "characters", NULL };
+    static const char *const pieces[] = { "bytes", "characters", "bpe", "sentencepiece",
+                                          NULL };
     t->train_name = "train.txt";
     t->dev_name = "dev.txt";
     t->test_name = "test.txt";
@@ -21,6 +22,18 @@ static cla_status configure(language *t, cla_config *s)
     CLA_TRY(cla_config_double(s, "hold_out", &t->hold_out, 0, 0.9));
     CLA_TRY(cla_config_choice(s, "pieces", pieces, &t->pieces));
     CLA_TRY(cla_config_bool(s, "documents", &t->documents));
+    t->merges = 8000;
+    t->split = true;
+    t->sentencepiece = "";
+    CLA_TRY(cla_config_int(s, "merges", &t->merges, 0, 1 << 24));
+    CLA_TRY(cla_config_bool(s, "split", &t->split));
+    CLA_TRY(cla_config_text(s, "sentencepiece", &t->sentencepiece));
+    if ((t->pieces == LANGUAGE_MODEL) != (*t->sentencepiece != 0)) {
+        return cla_config_refuse(s, "sentencepiece",
+                                 *t->sentencepiece
+                                     ? "needs pieces 'sentencepiece'"
+                                     : "must name a model: pieces are 'sentencepiece'");
+    }
     return cla_lm_configure(&t->config, s);
 }
 
@@ -42,8 +55,8 @@ static void close_task(cla_task *task)
 {
     language *t = (language *)task;
     cla_lm_fini(&t->model);
-    cla_vocab_free(&t->characters);
-    cla_ids_free(&t->train.ids);
+    cla_subwords_free(&t->subwords);
+    cla_language_text_free(&t->train);
 }
 
 /* ---- windows -------------------------------------------------------------------- */
@@ -121,7 +134,7 @@ const cla_task_kind cla_language_kind = {
     .higher_is_better = false,
     .size = sizeof(language),
     .files = folder_files,
-    .sometimes = cla_language_characters_file,
+    .sometimes = cla_language_files,
     .open = open_task,
     .order = order,
     .targets = count_targets,

@@ -12,12 +12,27 @@ typedef struct writer {
     lm_past past;
     cla_ids ids;   // of prompt and text
     int64_t fresh; // the last of them, which the network has not read
+    size_t line;   // the first of them whose bytes the next one may change
+    size_t prompt; // bytes of the prompt in that line
     cla_text said; // the bytes of the text
-    size_t given;  // of them, bytes in out
+    size_t kept;   // of them, bytes before that line
+    size_t sure;   // bytes that no further piece has changed
+    size_t given;  // bytes in out
     cla_text *out;
     float *logits;       // [V]
     sample_piece *scrap; // [V]
 } writer;
+
+/* Moves `line` behind the last piece after which bytes are certain, and decodes the
+ * pieces from there on. */
+static cla_status decode_line(writer *w, cla_text *bytes)
+{
+    for (size_t i = w->line; i < w->ids.count; i++) {
+        w->line = cla_language_ends(w->t, w->ids.id[i]) ? i + 1 : w->line;
+    }
+    return cla_language_decode(w->t, w->ids.id + w->line, w->ids.count - w->line,
+                               bytes);
+}
 
 /* Writes the prompt's ids. A text begins as a document does or, where documents are not
  * apart, with a new line. */
@@ -34,7 +49,40 @@ static cla_status begin(writer *w, const char *prompt, size_t size)
     CLA_TRY(w->ids.count ? CLA_OK : cla_language_encode(w->t, "\n", 1, &w->ids));
     const int64_t T = w->t->config.context, all = (int64_t)w->ids.count;
     w->fresh = all < T ? all : T;
+    cla_text bytes = { 0 };
+    CLA_TRY(decode_line(w, &bytes));
+    w->prompt = bytes.size;
+    cla_text_free(&bytes);
     return CLA_OK;
+}
+
+/* Adds a piece. The bytes of subwords depend on those behind them in their line, which
+ * is decoded again. */
+static cla_status add(writer *w, int32_t id)
+{
+    const size_t line = w->line, before = w->said.size;
+    cla_text bytes = { 0 };
+    CLA_TRY(cla_grow(&w->ids.id, &w->ids.cap, w->ids.count + 1, sizeof id));
+    w->ids.id[w->ids.count++] = id;
+    cla_status status =
+        cla_language_decode(w->t, w->ids.id + line, w->ids.count - line, &bytes);
+    const size_t skip = bytes.size < w->prompt ? bytes.size : w->prompt;
+    const char *now = bytes.data + skip;
+    const size_t size = bytes.size - skip;
+    w->sure = w->kept;
+    while (w->sure < before && w->sure - w->kept < size &&
+           w->said.data[w->sure] == now[w->sure - w->kept]) {
+        w->sure++;
+    }
+    w->said.size = w->kept;
+    status = status ? status : cla_text_append(&w->said, now, size);
+    cla_text_free(&bytes);
+    if (cla_language_ends(w->t, id)) {
+        w->line = w->ids.count;
+        w->sure = w->kept = w->said.size;
+        w->prompt = 0;
+    }
+    return status;
 }
 
 /* Draws the next piece. A network that has read T pieces begins again with the last
@@ -86,7 +134,7 @@ static bool stops(writer *w)
  * the start of a character whose end is not there. */
 static size_t safe_size(const writer *w)
 {
-    size_t held = 0, size = w->said.size;
+    size_t held = 0, size = w->sure > w->given ? w->sure : w->given;
     for (size_t i = 0; i < w->how->stops; i++) {
         const size_t more = strlen(w->how->stop[i]) - 1;
         held = more > held ? more : held;
@@ -125,9 +173,7 @@ static cla_status go(writer *w)
     for (int k = 0; k < w->how->pieces && !ended; k++) {
         int32_t id = 0;
         CLA_TRY(draw(w, k, &id));
-        CLA_TRY(cla_grow(&w->ids.id, &w->ids.cap, w->ids.count + 1, sizeof id));
-        w->ids.id[w->ids.count++] = id;
-        CLA_TRY(cla_language_decode(w->t, id, &w->said));
+        CLA_TRY(add(w, id));
         ended = stops(w) || id == CLA_EOS;
         CLA_TRY(give(w, ended ? w->said.size : safe_size(w)));
         CLA_TRY(cla_task_tell(&w->t->task, (size_t)k + 1, (size_t)w->how->pieces));

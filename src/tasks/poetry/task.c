@@ -188,6 +188,8 @@ static cla_status loss(cla_task *task, cla_tape *tape, const int64_t *examples,
 static const char *const folder_files[] = { "characters.txt", "words.txt",
                                             "ranking.tsv", "words.vec", NULL };
 
+static const char *const sometimes[] = { cla_poetry_themes_file, NULL };
+
 const cla_task_kind cla_poetry_kind = {
     .name = "poet",
     .unit = "characters",
@@ -195,7 +197,7 @@ const cla_task_kind cla_poetry_kind = {
     .higher_is_better = false,
     .size = sizeof(poetry),
     .files = folder_files,
-    .sometimes = cla_poetry_themes_file,
+    .sometimes = sometimes,
     .open = open_task,
     .start = start_task,
     .order = order,

@@ -138,6 +138,8 @@ static cla_status loss(cla_task *task, cla_tape *tape, const int64_t *examples,
 
 static const char *const folder_files[] = { "words.txt", NULL };
 
+static const char *const sometimes[] = { cla_reading_chars_file, NULL };
+
 const cla_task_kind cla_reading_kind = {
     .name = "reader",
     .unit = "questions",
@@ -145,7 +147,7 @@ const cla_task_kind cla_reading_kind = {
     .higher_is_better = true,
     .size = sizeof(reading),
     .files = folder_files,
-    .sometimes = cla_reading_chars_file,
+    .sometimes = sometimes,
     .open = open_task,
     .start = start,
     .order = order,

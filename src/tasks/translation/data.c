@@ -91,11 +91,16 @@ static cla_status use_one(cla_subwords *s, cla_pieces kind, const char *dir,
     return status;
 }
 
+static cla_pieces kind_of(const translation *t)
+{
+    return *t->sentencepiece ? CLA_PIECES_MODEL
+           : t->split        ? CLA_PIECES_SPLIT
+                             : CLA_PIECES_BPE;
+}
+
 static cla_status use_both(translation *t, const char *dir, pieces_use use)
 {
-    const cla_pieces kind = *t->sentencepiece ? CLA_PIECES_MODEL
-                            : t->split        ? CLA_PIECES_SPLIT
-                                              : CLA_PIECES_BPE;
+    const cla_pieces kind = kind_of(t);
     const char *const source[] = { "codes.txt", "source.txt" };
     const char *const target[] = { *t->target_sentencepiece ? "target_codes.txt"
                                                             : "codes.txt",
@@ -127,25 +132,75 @@ cla_status cla_translation_read_lines(const translation *t, const char *data,
     return cla_lines_pair(&lines[0], &lines[1]);
 }
 
-static cla_status make_training(translation *t, const char *dir, cla_task_mode mode,
-                                const cla_lines lines[2])
+/* The parts of prepared data: codes and vocabulary of the source, those of the target,
+ * the pairs. */
+enum { CODES = 0, PAIRS = 4, PARTS = PAIRS + CLA_BITEXT_PARTS };
+
+static cla_status open_prepared(translation *t)
+{
+    cla_text path[2] = { { 0 } }, beside = { 0 }, settings = { 0 };
+    cla_status status = path_of(&path[0], t->data, t->train_stem, t->source_name);
+    status =
+        status ? status : path_of(&path[1], t->data, t->train_stem, t->target_name);
+    status =
+        status ? status : cla_text_add(&beside, "%s-%s", path[0].data, t->target_name);
+    status = status ? status
+                    : cla_text_add(&settings, "pairs %d %d %d %d %d %d %d %d",
+                                   (int)kind_of(t), t->merges, t->max_pieces,
+                                   t->source_end, t->prefix_token, t->config.tied,
+                                   t->languages, *t->target_sentencepiece != 0);
+    const char *const texts[] = { path[0].data, path[1].data, t->sentencepiece,
+                                  t->target_sentencepiece };
+    const cla_prepared_of of = { beside.data, settings.data, texts,
+                                 2 + !!*t->sentencepiece + !!*t->target_sentencepiece,
+                                 PARTS };
+    status = status ? status : cla_prepared_open(&t->prepared, &of);
+    cla_text_free(&path[0]);
+    cla_text_free(&path[1]);
+    cla_text_free(&beside);
+    cla_text_free(&settings);
+    return status;
+}
+
+/* Takes pieces and pairs from prepared data. */
+static cla_status take_training(translation *t)
+{
+    const cla_part *part = t->prepared.part;
+    const char *path = t->prepared.path.data;
+    CLA_TRY(cla_subwords_parse(&t->source, kind_of(t), path, part + CODES));
+    CLA_TRY(cla_subwords_parse(&t->target, kind_of(t), path, part + CODES + 2));
+    t->source.prefix = t->prefix_token;
+    const size_t most[] = { t->source.vocab.count, t->target.vocab.count };
+    return cla_bitext_take(&t->text, part + PAIRS, most);
+}
+
+static cla_status keep_training(translation *t)
+{
+    const cla_subwords *side[] = { &t->source, &t->target };
+    cla_text vocab[2] = { { 0 } };
+    cla_part part[PARTS];
+    int64_t counts[3];
+    cla_status status = CLA_OK;
+    for (int i = 0; i < 2 && !status; i++) {
+        status = cla_vocab_text(&side[i]->vocab, &vocab[i]);
+        part[CODES + 2 * i] = (cla_part){ side[i]->codes.data, side[i]->codes.size };
+        part[CODES + 2 * i + 1] = (cla_part){ vocab[i].data, vocab[i].size };
+    }
+    cla_bitext_give(&t->text, counts, part + PAIRS);
+    status = status ? status : cla_prepared_keep(&t->prepared, part);
+    cla_text_free(&vocab[0]);
+    cla_text_free(&vocab[1]);
+    return status;
+}
+
+static cla_status make_training(translation *t, const cla_lines lines[2])
 {
     const cla_bitext_options options = { t->max_pieces, t->source_end };
     CLA_TRY(cla_translation_choose(t, NULL, NULL));
     CLA_TRY(learn(t, lines));
-    if (mode == CLA_TASK_RESUMED) {
-        CLA_TRY(use_both(t, dir, compare));
-    } else if (dir) {
-        CLA_TRY(use_both(t, dir, save));
-    }
     CLA_TRY(cla_bitext_make(&t->text, &lines[0], &lines[1], &t->source, &t->target,
                             &options));
-    if (t->text.empty || t->text.too_long) {
-        cla_log(CLA_LOG_INFO, "%s: %lld pairs, %lld empty, %lld too long",
-                lines[0].path, (long long)t->text.count, (long long)t->text.empty,
-                (long long)t->text.too_long);
-    }
-    return CLA_OK;
+    return keep_training(t);
 }
 
 /* Fails if the dev split cannot be read. Without this check, a misspelt name would stop
@@ -160,16 +215,45 @@ static cla_status check_dev(const translation *t)
     return status;
 }
 
-cla_status cla_translation_read_training(translation *t, const char *dir,
-                                         cla_task_mode mode)
+/* Reads the pairs as text and makes pieces of them, which takes long: what would stop
+ * the run later stops it before. */
+static cla_status split_training(translation *t, bool dev)
 {
     cla_lines lines[2] = { { 0 } };
     cla_status status = cla_translation_read_lines(t, t->data, t->train_stem, lines);
-    status = status || !dir ? status : check_dev(t);
-    status = status ? status : make_training(t, dir, mode, lines);
+    status = status || !dev ? status : check_dev(t);
+    status = status ? status : make_training(t, lines);
     cla_lines_free(&lines[0]);
     cla_lines_free(&lines[1]);
     return status;
+}
+
+/* Takes the pairs as numbers where they are kept, and refuses those that are none. */
+static cla_status find_training(translation *t)
+{
+    CLA_TRY(open_prepared(t));
+    const cla_status status = t->prepared.found ? take_training(t) : CLA_OK;
+    if (status != CLA_E_INPUT) {
+        return status;
+    }
+    cla_subwords_free(&t->source);
+    cla_subwords_free(&t->target);
+    return cla_prepared_refuse(&t->prepared);
+}
+
+cla_status cla_translation_read_training(translation *t, const char *dir,
+                                         cla_task_mode mode)
+{
+    CLA_TRY(find_training(t));
+    CLA_TRY(!t->prepared.found ? split_training(t, dir) : dir ? check_dev(t) : CLA_OK);
+    if (t->text.empty || t->text.too_long) {
+        cla_log(CLA_LOG_INFO, "%s/%s: %lld pairs, %lld empty, %lld too long", t->data,
+                t->train_stem, (long long)t->text.count, (long long)t->text.empty,
+                (long long)t->text.too_long);
+    }
+    return mode == CLA_TASK_RESUMED ? use_both(t, dir, compare)
+           : dir                    ? use_both(t, dir, save)
+                                    : CLA_OK;
 }
 
 cla_status cla_translation_read_split(translation *t, const char *data,

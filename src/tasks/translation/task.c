@@ -130,6 +130,7 @@ static void close_task(cla_task *task)
     cla_subwords_free(&t->source);
     cla_subwords_free(&t->target);
     cla_bitext_free(&t->text);
+    cla_prepared_close(&t->prepared);
     cla_buckets_free(&t->buckets);
     cla_pair_batch_free(&t->step.ids);
 }
@@ -281,6 +282,7 @@ static cla_status evaluate(cla_task *task, const char *data, const char *split,
 
 static const char *const folder_files[] = { "codes.txt", "source.txt", "target.txt",
                                             NULL };
+static const char *const sometimes[] = { "target_codes.txt", NULL };
 
 const cla_task_kind cla_translation_kind = {
     .name = "translator",
@@ -289,7 +291,7 @@ const cla_task_kind cla_translation_kind = {
     .higher_is_better = false,
     .size = sizeof(translation),
     .files = folder_files,
-    .sometimes = "target_codes.txt",
+    .sometimes = sometimes,
     .open = open_task,
     .renew = renew,
     .order = order,

@@ -33,7 +33,8 @@ typedef struct translation {
     transformer_config config;
     transformer model;
     cla_subwords source, target;
-    cla_bitext text; // training pairs
+    cla_bitext text;       // training pairs
+    cla_prepared prepared; // where they lie, if they were kept
     cla_buckets buckets;
     int64_t first_source, first_target; // rows of the batch before its next part
     policy_config policy;               // training by rewards
