@@ -19,6 +19,7 @@ typedef enum cla_blank_lines {
     R(composed_words, "src/cli/cmd_compose.c", CLA_BLANKS_KEPT)                     \
     R(config, "src/base/config.c", CLA_BLANKS_SKIPPED)                              \
     R(conllu, "src/text/conllu.c", CLA_BLANKS_KEPT)                                 \
+    R(document, "src/cli/translate_document.c", CLA_BLANKS_KEPT)                    \
     R(dureader, "src/text/dureader.c", CLA_BLANKS_SKIPPED)                          \
     R(given, "src/cli/cmd_translate.c", CLA_BLANKS_KEPT)                            \
     R(inspected, "src/cli/cmd_inspect.c", CLA_BLANKS_KEPT)                          \

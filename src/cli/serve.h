@@ -15,6 +15,7 @@
 #include "base/platform_thread.h"
 #include "clattn/model.h"
 #include "cli/cli.h"
+#include "text/markup.h"
 
 /* The task of the loaded model; each has a path of its own. */
 typedef enum serve_kind { SERVE_TRANSLATE, SERVE_TAG, SERVE_ANSWER } serve_kind;
@@ -43,7 +44,10 @@ typedef struct serve_job {
     size_t count, cap;
     size_t *first; // [entries + 1] the texts of each entry of the request
     size_t entries, first_cap;
-    bool list;     // the request has a list of entries
+    bool list;              // the request has a list of entries
+    bool html;              // entries are documents: their texts are their parts
+    cla_document *document; // [entries]
+    size_t document_cap;
     char *passage; // of questions to answer
     size_t best;   // most answers to a question, or translations of a line
     const char *source, *target; // languages of translations; NULL: the model's

@@ -12,6 +12,10 @@ void serve_job_free(serve_job *job)
         json_decref(job->text[i].result);
     }
     free(job->text);
+    for (size_t i = 0; job->document && i < job->entries; i++) {
+        cla_document_free(&job->document[i]);
+    }
+    free(job->document);
     free(job->first);
     free(job->passage);
     free(job->body);
@@ -191,7 +195,44 @@ static cla_status add_text(serve_job *job, const char *text, size_t size)
     return CLA_OK;
 }
 
-/* Adds an entry as one text; for translation, as one text for each of its lines. */
+/* Adds each line as a text. */
+static cla_status add_lines(serve_job *job, const char *text, const char *end)
+{
+    for (bool more = true; more;) {
+        const char *line_end = memchr(text, '\n', (size_t)(end - text));
+        const char *stop = line_end ? line_end : end;
+        const bool carriage = line_end && stop > text && stop[-1] == '\r';
+        CLA_TRY(add_text(job, text, (size_t)(stop - text) - carriage));
+        more = line_end != NULL;
+        text = stop + more;
+    }
+    return CLA_OK;
+}
+
+/* Adds each part of a document as a text. */
+static cla_status add_parts(serve_job *job, const char *text, size_t size)
+{
+    cla_document read;
+    if (memchr(text, 0, size)) {
+        return cla_fail(CLA_E_INPUT, "a text holds a NUL byte");
+    }
+    CLA_TRY(cla_grow(&job->document, &job->document_cap, job->entries + 1,
+                     sizeof *job->document));
+    CLA_TRY(cla_document_read(&read, CLA_MARKUP_HTML, text, size));
+    cla_status status = CLA_OK;
+    for (size_t i = 0; i < read.count && !status; i++) {
+        status = add_text(job, read.part[i].text, strlen(read.part[i].text));
+    }
+    if (status) {
+        cla_document_free(&read);
+    } else {
+        job->document[job->entries] = read;
+    }
+    return status;
+}
+
+/* Adds an entry as one text; for translation, as one text for each of its lines, or of
+ * its parts. */
 static cla_status add_entry(const serve *s, serve_job *job, const json_t *entry,
                             const char *key)
 {
@@ -200,20 +241,12 @@ static cla_status add_entry(const serve *s, serve_job *job, const json_t *entry,
         return cla_fail(CLA_E_INPUT, "\"%s\" must be a string or a list of strings",
                         key);
     }
-    const char *end = text + json_string_length(entry);
-    for (bool more = s->kind == SERVE_TRANSLATE; more;) {
-        const char *line_end = memchr(text, '\n', (size_t)(end - text));
-        const char *stop = line_end ? line_end : end;
-        const bool carriage = line_end && stop > text && stop[-1] == '\r';
-        CLA_TRY(add_text(job, text, (size_t)(stop - text) - carriage));
-        more = line_end != NULL;
-        text = stop + more;
-    }
-    if (s->kind != SERVE_TRANSLATE) {
-        CLA_TRY(add_text(job, text, (size_t)(end - text)));
-    }
+    const size_t size = json_string_length(entry);
     CLA_TRY(
         cla_grow(&job->first, &job->first_cap, job->entries + 2, sizeof *job->first));
+    CLA_TRY(job->html                    ? add_parts(job, text, size)
+            : s->kind == SERVE_TRANSLATE ? add_lines(job, text, text + size)
+                                         : add_text(job, text, size));
     job->first[0] = 0;
     job->first[++job->entries] = job->count;
     return CLA_OK;

@@ -99,8 +99,12 @@ cla_status serve_read_translate(const serve *s, serve_job *job, const json_t *ob
 {
     const char *format = NULL;
     CLA_TRY(read_name(object, "format", &format));
-    if (format && strcmp(format, "text") != 0) {
-        return cla_fail(CLA_E_INPUT, "\"format\" must be \"text\"");
+    job->html = format && strcmp(format, "html") == 0;
+    if (format && !job->html && strcmp(format, "text") != 0) {
+        return cla_fail(CLA_E_INPUT, "\"format\" must be \"text\" or \"html\"");
+    }
+    if (job->html && !cla_markup_there()) {
+        return cla_fail(CLA_E_INPUT, "\"format\": clattn was built without Gumbo");
     }
     CLA_TRY(read_source(s, job, object));
     CLA_TRY(read_target(s, job, object));
@@ -136,20 +140,44 @@ static json_t *join_lines(const serve_text *line, size_t n, size_t i, bool *any)
     return joined;
 }
 
-json_t *serve_translation(const serve_job *job, size_t entry)
+/* Puts the i-th translations of an entry's texts into the places of their parts. */
+static json_t *write_parts(const serve_job *job, size_t entry, size_t i, bool *any)
+{
+    const serve_text *part = job->text + job->first[entry];
+    const size_t n = job->first[entry + 1] - job->first[entry];
+    const char **text = NULL;
+    cla_text all = { 0 };
+    cla_status status = cla_alloc(&text, n + 1, sizeof *text);
+    for (size_t k = 0; k < n && !status; k++) {
+        text[k] = json_string_value(nth(&part[k], i, any));
+    }
+    status = status ? status : cla_document_write(&job->document[entry], text, &all);
+    json_t *joined = status ? NULL : json_stringn(all.data, all.size);
+    cla_text_free(&all);
+    free(text);
+    return joined;
+}
+
+/* Returns the i-th translation of an entry, as join_lines does. */
+static json_t *join(const serve_job *job, size_t entry, size_t i, bool *any)
 {
     const size_t first = job->first[entry], n = job->first[entry + 1] - first;
+    return job->html ? write_parts(job, entry, i, any)
+                     : join_lines(job->text + first, n, i, any);
+}
+
+json_t *serve_translation(const serve_job *job, size_t entry)
+{
     bool any = false;
-    return join_lines(job->text + first, n, 0, &any);
+    return join(job, entry, 0, &any);
 }
 
 json_t *serve_alternatives(const serve_job *job, size_t entry)
 {
-    const size_t first = job->first[entry], n = job->first[entry + 1] - first;
     json_t *list = json_array();
     for (size_t i = 1; i < job->best; i++) {
         bool any = false;
-        json_t *text = join_lines(job->text + first, n, i, &any);
+        json_t *text = join(job, entry, i, &any);
         if (!any) {
             json_decref(text);
             break;

@@ -50,10 +50,15 @@ if "$clattn" import "$source/tests/data/marian" --out "$work/languages" >"$work/
     python3 "$source/tests/cli/import_variants.py" "$source/tests/data/marian" "$work/hf" \
         no_languages && "$clattn" import "$work/hf" --out "$work/no_languages" >"$work/out" 2>&1
 fi
-for part in translator tagger reader errors forms json_forms languages alternatives paragraphs pages_of_others page batches workers answers full hostile busy drain; do
+no_markup=$("$clattn" translate --model "$work/translator" --format html </dev/null 2>&1 | grep 'built without')
+for part in translator tagger reader errors forms json_forms languages alternatives paragraphs markup pages_of_others page batches workers answers full hostile busy drain; do
     if [ $part = workers ] && [ "$units" -lt 2 ]; then continue; fi
     if [ $part = languages ] && [ ! -d "$work/languages" ]; then
         echo 'skipped serve languages: built without SentencePiece'
+        continue
+    fi
+    if [ $part = markup ] && [ -n "$no_markup" ]; then
+        echo 'skipped serve markup: built without Gumbo and MD4C'
         continue
     fi
     if [ $part = page ] && ! command -v curl >/dev/null; then

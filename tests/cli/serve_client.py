@@ -4,6 +4,7 @@ usage: tests/cli/serve_client.py PART CLATTN WORK
 WORK has the models translator, tagger and reader. Nothing depends on how long something
 takes: where requests have to meet in a batch, the service waits for a minute at most."""
 import collections
+import html
 import http.client
 import json
 import os
@@ -213,7 +214,7 @@ def errors():
         refused(s.post("/translate", {"q": "a", "source": "fr"}), 400, '"source" is fr')
         refused(s.post("/translate", {"q": "a", "target": "auto"}), 400, '"target" is auto')
         refused(s.post("/translate", {"q": "a", "target": 1}), 400, "must be a string")
-        refused(s.post("/translate", {"q": "a", "format": "html"}), 400, '"format" must be')
+        refused(s.post("/translate", {"q": "a", "format": "xml"}), 400, '"format" must be')
         refused(s.post("/translate", {"q": "a " * 200}), 413, "more than 50")
         equal(s.post("/translate", {"q": "a " * 20})[0], 200)
         refused(s.post("/translate", {"q": ["a"] * 10}), 413, "10 texts, more than the 9")
@@ -319,6 +320,31 @@ def paragraphs():
     for options, wanted in ((), parts), (("--no-split",), whole):
         with Service("translator", *options) as s:
             equal(s.post("/translate", {"q": text}), (200, {"translatedText": wanted}))
+
+
+def markup():
+    """The texts of HTML are translated as lines are; the markup stays."""
+    page = ("<h1 class=x>%s</h1>\n<p>%s<br>\n %s &amp; <b>%s</b><pre>\n dog </pre><code>cat</code>"
+            "<!-- the --> 42")
+    some = lines[0], lines[1], lines[3], lines[4]
+    with Service("translator", "--beam", "2") as s:
+        wanted = [x[0] for x in (s.post("/translate", {"q": [y]})[1]["translatedText"]
+                  for y in (*some[:2], some[2] + " &", some[3]))]
+        told = page.replace(" &amp;", "") % tuple(html.escape(x, False) for x in wanted)
+        ask = {"q": page % some, "format": "html"}
+        equal(s.post("/translate", ask), (200, {"translatedText": told}))
+        equal(s.post("/translate", {**ask, "q": [page % some, "", "<br>"]}),
+              (200, {"translatedText": [told, "", "<br>"]}))
+        body = urllib.parse.urlencode({**ask, "alternatives": 1})
+        got = json.loads(s.raw("POST", "/translate", body, {
+            "Content-Type": "application/x-www-form-urlencoded"})[2])
+        equal(got["translatedText"], told)
+        equal([re.sub(">[^<>]*", ">", x) for x in got["alternatives"]],
+              [re.sub(">[^<>]*", ">", told)] * len(got["alternatives"]))
+        refused(s.post("/translate", {"q": "<b>" * 40000, "format": "html"}), 400,
+                "40000 tags, more than 30000")
+        refused(s.post("/translate", {"q": "a", "format": "rtf"}), 400,
+                '"format" must be "text" or "html"')
 
 
 def pages_of_others():
