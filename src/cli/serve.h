@@ -26,9 +26,23 @@ typedef struct serve_limits {
     int body, max_words; // most bytes of a request; most words or pieces of a text
     int timeout;         // seconds
     int connections;     // most open at a time
-    int beam;            // of translations
-    double alpha;        // their length penalty
+    int beam;            // of translations; 0: each model's own
+    double alpha;        // their length penalty; below 0: each model's own
 } serve_limits;
+
+/* A translator of the service, and what it translates; see cla_model_languages,
+ * cla_model_sources and cla_model_targets. */
+typedef struct serve_translator {
+    cla_model *model;
+    const char *source, *target;
+    bool any;
+    const char *const *targets;        // [target_count]
+    size_t target_count, source_count; // of sources: the same, or none
+    int beam;
+    double alpha; // length penalty
+} serve_translator;
+
+enum { SERVE_MODELS = 256 };
 
 /* A line to translate, a sentence to tag or a question to answer. */
 typedef struct serve_text {
@@ -50,14 +64,15 @@ typedef struct serve_job {
     size_t document_cap;
     char *passage; // of questions to answer
     size_t best;   // most answers to a question, or translations of a line
-    const char *source, *target; // languages of translations; NULL: the model's
-    size_t taken;                // texts taken from the queue
-    atomic_size_t finished;      // texts that workers have finished
-    int64_t began_ns;            // arrival of the request
-    atomic_int code;             // HTTP status; 0: not known yet
-    char *body;                  // JSON of the response, made by the setter of code
-    void *connection;            // of serve_http.c
-    struct serve_job *next;      // next in the queue
+    const serve_translator *with; // of translations
+    const char *source, *target;  // their languages; NULL: the model's
+    size_t taken;                 // texts taken from the queue
+    atomic_size_t finished;       // texts that workers have finished
+    int64_t began_ns;             // arrival of the request
+    atomic_int code;              // HTTP status; 0: not known yet
+    char *body;                   // JSON of the response, made by the setter of code
+    void *connection;             // of serve_http.c
+    struct serve_job *next;       // next in the queue
 } serve_job;
 
 enum { SERVE_CODES = 600, SERVE_BUCKETS = 12, SERVE_SIZES = 11 };
@@ -79,18 +94,17 @@ typedef struct serve_unit {
 /* A worker thread and its copy of the model. */
 typedef struct serve_worker {
     struct serve *s;
-    cla_model *model;
+    int number;       // of the workers of each model
     serve_unit *unit; // [batch]
     cla_thread thread;
 } serve_worker;
 
 typedef struct serve {
     serve_kind kind;
-    cla_model *model;
-    const char *source, *target;       // of a translator: see cla_model_languages
-    bool any, whole;                   // whole: texts are not cut into sentences
-    const char *const *targets;        // [target_count] see cla_model_targets
-    size_t target_count, source_count; // of sources: the same, or none
+    cla_model *model;                   // the only one, or that of the first translator
+    const serve_translator *translator; // [translators] the first has `model`
+    int translators;
+    bool whole;           // texts are not cut into sentences
     const char *origin;   // pages of this origin may ask, "*": all; "": none
     serve_worker *worker; // [workers]
     int workers;
@@ -136,10 +150,11 @@ extern const serve_page serve_pages[];
 
 /* ---- serve_translate.c ---- */
 
-/* Notes the languages of a translator. Errors: those of cla_model_targets. */
-cla_status serve_read_languages(serve *s);
-/* Reads the languages and the number of alternatives of a request. Errors:
- * CLA_E_INPUT. */
+/* Notes the languages and the usual options of t->model. Errors: those of
+ * cla_model_targets. */
+cla_status serve_read_languages(serve_translator *t, const serve_limits *limits);
+/* Reads the languages, which choose the translator, and the number of alternatives of a
+ * request. Errors: CLA_E_INPUT. */
 cla_status serve_read_translate(const serve *s, serve_job *job, const json_t *object);
 /* Return the translation of an entry, and a list of its alternatives; NULL when out of
  * memory. */

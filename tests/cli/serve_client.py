@@ -26,8 +26,8 @@ class Service:
     """A running service: `with Service("tagger", "--wait", "5") as s`."""
 
     def __init__(self, model, *options):
-        self.arguments = [clattn, "serve", "--model", f"{work}/{model}", "--port", "0",
-                          *options]
+        several = [x for name in model.split() for x in ("--model", f"{work}/{name}")]
+        self.arguments = [clattn, "serve", *several, "--port", "0", *options]
 
     def __enter__(self):
         self.process = subprocess.Popen(self.arguments, stdout=subprocess.PIPE,
@@ -288,6 +288,26 @@ def languages():
         equal(float(s.metric("cut_total")) > 0, True)
         log = s.stop()
         assert "translations were cut at 23 pieces" in log, log
+
+
+def several():
+    """Two translators in one service; the languages of a request choose."""
+    with open(f"{work}/other/config.json", encoding="utf-8") as file:
+        config = json.load(file)
+    equal((config["source"], config["target"]), ("de", "en"))
+    there = command("translate", "translator", "".join(x + "\n" for x in lines)).split("\n")[:-1]
+    back = command("translate", "other", "".join(x + "\n" for x in there)).split("\n")[:-1]
+    with Service("translator other") as s:
+        found = together([lambda: s.post("/translate", {"q": lines, "source": "en", "target": "de"}),
+                          lambda: s.post("/translate", {"q": there, "source": "de", "target": "en"}),
+                          lambda: s.post("/translate", {"q": there, "source": "auto", "target": "en"}),
+                          lambda: s.post("/translate", {"q": lines})])
+        equal(found, [(200, {"translatedText": x}) for x in (there, back, back, there)])
+        equal(json.loads(s.raw("GET", "/languages")[2]), [
+            {"code": "en", "name": "en", "targets": ["de"]},
+            {"code": "de", "name": "de", "targets": ["en"]}])
+        refused(s.post("/translate", {"q": "a", "source": "de", "target": "fr"}), 400,
+                "none of 2 models translates from de to fr")
 
 
 def alternatives():
