@@ -4,6 +4,7 @@
  *   serve_http.c     connections, routes, responses; the only file with libmicrohttpd
  *   serve_request.c  turns the body of a request into a job
  *   serve_translate.c  what is special about translations
+ *   serve_languages.c  which translator answers a request
  *   serve_queue.c    the bounded queue and the worker threads
  *   serve_work.c     runs a batch of texts through the model
  *   serve_metrics.c  counters in the text format of Prometheus
@@ -66,13 +67,17 @@ typedef struct serve_job {
     size_t best;   // most answers to a question, or translations of a line
     const serve_translator *with; // of translations
     const char *source, *target;  // their languages; NULL: the model's
-    size_t taken;                 // texts taken from the queue
-    atomic_size_t finished;       // texts that workers have finished
-    int64_t began_ns;             // arrival of the request
-    atomic_int code;              // HTTP status; 0: not known yet
-    char *body;                   // JSON of the response, made by the setter of code
-    void *connection;             // of serve_http.c
-    struct serve_job *next;       // next in the queue
+    struct serve_pivot {
+        const serve_translator *with; // translates before; NULL: there is no pivot
+        const char *source, *target;
+    } pivot;
+    size_t taken;           // texts taken from the queue
+    atomic_size_t finished; // texts that workers have finished
+    int64_t began_ns;       // arrival of the request
+    atomic_int code;        // HTTP status; 0: not known yet
+    char *body;             // JSON of the response, made by the setter of code
+    void *connection;       // of serve_http.c
+    struct serve_job *next; // next in the queue
 } serve_job;
 
 enum { SERVE_CODES = 600, SERVE_BUCKETS = 12, SERVE_SIZES = 11 };
@@ -150,9 +155,6 @@ extern const serve_page serve_pages[];
 
 /* ---- serve_translate.c ---- */
 
-/* Notes the languages and the usual options of t->model. Errors: those of
- * cla_model_targets. */
-cla_status serve_read_languages(serve_translator *t, const serve_limits *limits);
 /* Reads the languages, which choose the translator, and the number of alternatives of a
  * request. Errors: CLA_E_INPUT. */
 cla_status serve_read_translate(const serve *s, serve_job *job, const json_t *object);
@@ -160,6 +162,16 @@ cla_status serve_read_translate(const serve *s, serve_job *job, const json_t *ob
  * memory. */
 json_t *serve_translation(const serve_job *job, size_t entry);
 json_t *serve_alternatives(const serve_job *job, size_t entry);
+
+/* ---- serve_languages.c ---- */
+
+/* Notes the languages and the usual options of t->model. Errors: those of
+ * cla_model_targets. */
+cla_status serve_read_languages(serve_translator *t, const serve_limits *limits);
+/* Chooses the first translator that takes a source and a target, which may be NULL, or
+ * two with a language between. Errors: CLA_E_INPUT. */
+cla_status serve_choose(const serve *s, serve_job *job, const char *source,
+                        const char *target);
 /* Returns the response of /languages or /frontend/settings; NULL when out of memory. */
 json_t *serve_describe(const serve *s, const char *path);
 

@@ -25,34 +25,64 @@ static cla_status set_translations(serve_text *text, const cla_translation *out,
     return text->result ? CLA_OK : no_memory();
 }
 
-/* Translates texts whose jobs want the same. */
-static cla_status translate_alike(const serve_worker *w, const serve_unit *unit,
-                                  size_t n)
+/* Replaces lines with their translations into the language between two models. */
+static cla_status translate_before(const serve_worker *w, const struct serve_pivot *p,
+                                   const char **line, cla_translation *out, size_t n)
 {
-    const serve_translator *with = unit->job->with;
+    cla_model *model = cla_model_worker(p->with->model, w->number);
+    const cla_translate_options options = {
+        .beam = p->with->beam,
+        .length_penalty = p->with->alpha,
+        .batch = w->s->limits->batch,
+        .source = p->source,
+        .target = p->target,
+        .split = !w->s->whole,
+    };
+    CLA_TRY(cla_model_translate(model, out, line, n, &options));
+    for (size_t i = 0; i < n; i++) {
+        line[i] = out[i].text; // the model's, which does not translate meanwhile
+    }
+    serve_count_cut(w->s, cla_model_cut(model));
+    return CLA_OK;
+}
+
+static cla_status translate_lines(const serve_worker *w, const serve_job *job,
+                                  const char **line, cla_translation *out, size_t n)
+{
+    const serve_translator *with = job->with;
     cla_model *model = cla_model_worker(with->model, w->number);
-    const int best = (int)unit->job->best;
+    const int best = (int)job->best;
     const cla_translate_options options = {
         .beam = best > with->beam ? best : with->beam,
         .length_penalty = with->alpha,
         .batch = w->s->limits->batch,
         .best = best,
-        .source = unit->job->source,
-        .target = unit->job->target,
+        .source = job->source,
+        .target = job->target,
         .split = !w->s->whole,
     };
+    if (job->pivot.with) CLA_TRY(translate_before(w, &job->pivot, line, out, n));
+    CLA_TRY(cla_model_translate(model, out, line, n, &options));
+    serve_count_cut(w->s, cla_model_cut(model));
+    return CLA_OK;
+}
+
+/* Translates texts whose jobs want the same. */
+static cla_status translate_alike(const serve_worker *w, const serve_unit *unit,
+                                  size_t n)
+{
+    const size_t best = unit->job->best;
     const char **line = NULL;
     cla_translation *out = NULL;
     cla_status status = cla_alloc(&line, n, sizeof *line);
-    status = status ? status : cla_alloc(&out, n * (size_t)best, sizeof *out);
+    status = status ? status : cla_alloc(&out, n * best, sizeof *out);
     for (size_t i = 0; i < n && !status; i++) {
         line[i] = unit[i].text->text;
     }
-    status = status ? status : cla_model_translate(model, out, line, n, &options);
+    status = status ? status : translate_lines(w, unit->job, line, out, n);
     for (size_t i = 0; i < n && !status; i++) {
-        status = set_translations(unit[i].text, out + i * (size_t)best, (size_t)best);
+        status = set_translations(unit[i].text, out + i * best, best);
     }
-    serve_count_cut(w->s, status ? 0 : cla_model_cut(model));
     free(line);
     free(out);
     return status;
@@ -60,8 +90,10 @@ static cla_status translate_alike(const serve_worker *w, const serve_unit *unit,
 
 static bool alike(const serve_job *a, const serve_job *b)
 {
+    const struct serve_pivot *p = &a->pivot, *q = &b->pivot;
     return a->best == b->best && a->with == b->with && a->source == b->source &&
-           a->target == b->target;
+           a->target == b->target && p->with == q->with && p->source == q->source &&
+           p->target == q->target;
 }
 
 /* Translates in one call after the other what can go into one: texts of one model,

@@ -41,6 +41,10 @@ check 'trains a poet' train poem-ppg poet --set "data=$work/poems" --set hidden=
 check 'trains the other way' train nmt-plain other --set "data=$work/text" --set source=de --set target=en \
     --set dim=16 --set heads=2 --set inner=32 --set layers=1 --set merges=40 --set tokens=40 --set warmup=20 \
     --set lr=0.4 --set dev=dev --set test=test --set steps=20 --set eval_every=20 --set warm_start=
+for name in train dev test; do cp "$work/text/$name.en" "$work/text/$name.xx"; done
+check 'trains a third' train nmt-plain third --set "data=$work/text" --set source=de --set target=xx \
+    --set dim=16 --set heads=2 --set inner=32 --set layers=1 --set merges=40 --set tokens=40 --set warmup=20 \
+    --set lr=0.4 --set dev=dev --set test=test --set steps=30 --set eval_every=30 --set warm_start=
 check 'refuses a translator beside a tagger' says 2 "several models have to be translators: $work/tagger" \
     "$clattn" serve --model "$work/translator" --model "$work/tagger" --port 0
 check 'refuses a tagger beside a translator' says 2 "several models have to be translators: $work/tagger" \
@@ -58,7 +62,7 @@ if "$clattn" import "$source/tests/data/marian" --out "$work/languages" >"$work/
         no_languages && "$clattn" import "$work/hf" --out "$work/no_languages" >"$work/out" 2>&1
 fi
 no_markup=$("$clattn" translate --model "$work/translator" --format html </dev/null 2>&1 | grep 'built without')
-for part in translator tagger reader errors forms json_forms several languages alternatives paragraphs markup pages_of_others page batches workers answers full hostile busy drain; do
+for part in translator tagger reader errors forms json_forms several pivot languages alternatives paragraphs markup pages_of_others page batches workers answers full hostile busy drain; do
     if [ $part = workers ] && [ "$units" -lt 2 ]; then continue; fi
     if [ $part = languages ] && [ ! -d "$work/languages" ]; then
         echo 'skipped serve languages: built without SentencePiece'

@@ -308,6 +308,29 @@ def several():
             {"code": "de", "name": "de", "targets": ["en"]}])
         refused(s.post("/translate", {"q": "a", "source": "de", "target": "fr"}), 400,
                 "none of 2 models translates from de to fr")
+        refused(s.post("/translate", {"q": "a", "source": "fr", "target": "en"}), 400,
+                "none of 2 models translates from fr to en")
+
+
+def pivot():
+    """Where no model has a pair, two of them have it, with a language between them."""
+    there = command("translate", "translator", "".join(x + "\n" for x in lines)).split("\n")[:-1]
+    last = command("translate", "third", "".join(x + "\n" for x in there)).split("\n")[:-1]
+    with Service("translator third") as s:
+        ask = {"q": lines, "source": "en", "target": "xx"}
+        found = together([lambda: s.post("/translate", ask),
+                          lambda: s.post("/translate", {**ask, "target": "de"}),
+                          lambda: s.post("/translate", {"q": there, "source": "de",
+                                                        "target": "xx"})])
+        equal(found, [(200, {"translatedText": x}) for x in (last, there, last)])
+        got = s.post("/translate", {**ask, "alternatives": 2})[1]
+        equal([len(x) <= 2 for x in got["alternatives"]], [True] * len(lines))
+        equal(json.loads(s.raw("GET", "/languages")[2]), [
+            {"code": "en", "name": "en", "targets": ["de", "xx"]},
+            {"code": "de", "name": "de", "targets": ["xx"]},
+            {"code": "xx", "name": "xx", "targets": []}])
+        refused(s.post("/translate", {**ask, "source": "xx"}), 400,
+                "none of 2 models translates from xx to xx")
 
 
 def alternatives():
