@@ -54,6 +54,7 @@ typedef enum cla_blank_lines {
 /* Files that read bytes, which are no text or are compared, copied or hashed as they
  * are: R(file, why). */
 #define CLA_BYTE_READERS(R)                                                          \
+    R("src/cli/serve_detect.c", "the list of fingerprints of libexttextcat")         \
     R("src/base/safetensors.c", "tensors; a header has no byte order mark")          \
     R("src/base/zip.c", "an archive")                                                \
     R("src/cli/report_runs.c", "pictures, shown as they are")                        \

@@ -1,4 +1,5 @@
 /* cmd_serve.c - clattn serve: serves a trained model over HTTP. */
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/model.h"
@@ -143,7 +144,11 @@ static cla_status serve_models(arguments *a, serve *s, translators *all)
         CLA_TRY(cla_model_translate_usual(s->model, &usual));
     }
     CLA_TRY(serve_open(s));
+    if (s->kind == SERVE_TRANSLATE && serve_detector_new(&s->detector, s)) {
+        snprintf(s->no_detector, sizeof s->no_detector, "%s", cla_error());
+    }
     const cla_status status = serve_run(s, a->host, a->port);
+    serve_detector_free(&s->detector);
     cli_tell_cut(usual.extra, usual.most, s->counts.cut, s->counts.texts);
     serve_close(s);
     return status;

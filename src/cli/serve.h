@@ -59,8 +59,10 @@ typedef struct serve_job {
     size_t count, cap;
     size_t *first; // [entries + 1] the texts of each entry of the request
     size_t entries, first_cap;
-    bool list;              // the request has a list of entries
-    bool html;              // entries are documents: their texts are their parts
+    bool list;        // the request has a list of entries
+    bool detect;      // its text is not translated: the response tells its language
+    json_t *detected; // {"language", "confidence"} of the texts, where it was asked for
+    bool html;        // entries are documents: their texts are their parts
     cla_document *document; // [entries]
     size_t document_cap;
     char *passage; // of questions to answer
@@ -104,14 +106,18 @@ typedef struct serve_worker {
     cla_thread thread;
 } serve_worker;
 
+typedef struct serve_detector serve_detector;
+
 typedef struct serve {
     serve_kind kind;
     cla_model *model;                   // the only one, or that of the first translator
     const serve_translator *translator; // [translators] the first has `model`
     int translators;
-    bool whole;           // texts are not cut into sentences
-    const char *origin;   // pages of this origin may ask, "*": all; "": none
-    serve_worker *worker; // [workers]
+    bool whole;               // texts are not cut into sentences
+    serve_detector *detector; // NULL: there is none
+    char no_detector[128];    // why
+    const char *origin;       // pages of this origin may ask, "*": all; "": none
+    serve_worker *worker;     // [workers]
     int workers;
     const serve_limits *limits;
     void (*done)(serve_job *job); // called when a job has its code and body
@@ -155,9 +161,8 @@ extern const serve_page serve_pages[];
 
 /* ---- serve_translate.c ---- */
 
-/* Reads the languages, which choose the translator, and the number of alternatives of a
- * request. Errors: CLA_E_INPUT. */
-cla_status serve_read_translate(const serve *s, serve_job *job, const json_t *object);
+/* Reads the format and the number of alternatives of a request. Errors: CLA_E_INPUT. */
+cla_status serve_read_translate(serve_job *job, const json_t *object);
 /* Return the translation of an entry, and a list of its alternatives; NULL when out of
  * memory. */
 json_t *serve_translation(const serve_job *job, size_t entry);
@@ -168,12 +173,25 @@ json_t *serve_alternatives(const serve_job *job, size_t entry);
 /* Notes the languages and the usual options of t->model. Errors: those of
  * cla_model_targets. */
 cla_status serve_read_languages(serve_translator *t, const serve_limits *limits);
-/* Chooses the first translator that takes a source and a target, which may be NULL, or
- * two with a language between. Errors: CLA_E_INPUT. */
-cla_status serve_choose(const serve *s, serve_job *job, const char *source,
-                        const char *target);
+/* Reads a string that may be missing: *name is NULL then. Errors: CLA_E_INPUT. */
+cla_status serve_read_name(const json_t *object, const char *key, const char **name);
+/* Chooses the first translator that takes the source and the target of a request, or
+ * two with a language between. The texts tell the source "auto". Errors:
+ * CLA_E_INPUT. */
+cla_status serve_choose(const serve *s, serve_job *job, const json_t *object);
 /* Returns the response of /languages or /frontend/settings; NULL when out of memory. */
 json_t *serve_describe(const serve *s, const char *path);
+
+/* ---- serve_detect.c, or serve_detect_none.c where there is no libexttextcat ---- */
+
+/* Opens what tells the languages that translators read. Errors: CLA_E_USAGE (built
+ * without the library), CLA_E_INPUT (it knows none of them), CLA_E_IO, CLA_E_NOMEM. */
+cla_status serve_detector_new(serve_detector **out, const serve *s);
+void serve_detector_free(serve_detector **detector);
+/* Returns a list of {"language", "confidence"}, likeliest first: the languages whose
+ * n-grams fit about as well as the best, and 100 divided by their number. For the
+ * thread of connections alone. */
+json_t *serve_detect(const serve_detector *detector, const char *text, size_t size);
 
 /* ---- serve_queue.c ---- */
 

@@ -1,5 +1,5 @@
-/* serve_languages.c - the languages of translators: which of them answers a request, and
- * what they can do together. */
+/* serve_languages.c - the languages of translators: which of them answers a request,
+ * and what they can do together. */
 #include <string.h>
 
 #include "cli/serve.h"
@@ -16,6 +16,14 @@ cla_status serve_read_languages(serve_translator *t, const serve_limits *limits)
 }
 
 /* ---- the translators of a request ---- */
+
+cla_status serve_read_name(const json_t *object, const char *key, const char **name)
+{
+    const json_t *value = json_object_get(object, key);
+    *name = json_string_value(value);
+    return value && !*name ? cla_fail(CLA_E_INPUT, "\"%s\" must be a string", key)
+                           : CLA_OK;
+}
 
 /* Refuses a language that is not the model's own. A model that does not know its own
  * accepts every language. */
@@ -130,8 +138,8 @@ static bool read_pivot(const serve *s, serve_job *job, const char *source,
     return false;
 }
 
-cla_status serve_choose(const serve *s, serve_job *job, const char *source,
-                        const char *target)
+static cla_status choose_pair(const serve *s, serve_job *job, const char *source,
+                              const char *target)
 {
     cla_status status = CLA_OK;
     for (int i = 0; i < s->translators; i++) {
@@ -150,6 +158,36 @@ cla_status serve_choose(const serve *s, serve_job *job, const char *source,
                           "/languages",
                           s->translators, source ? source : "auto",
                           target ? target : "its target");
+}
+
+/* Returns the likeliest language of a job's texts, which the job keeps, or NULL. */
+static const char *detect(const serve *s, serve_job *job)
+{
+    cla_text all = { 0 };
+    cla_status status = CLA_OK;
+    for (size_t i = 0; i < job->count && !status && all.size < 4096; i++) {
+        status = cla_text_add(&all, "%s\n", job->text[i].text);
+    }
+    json_t *list =
+        !status && all.size ? serve_detect(s->detector, all.data, all.size) : NULL;
+    job->detected = json_incref(json_array_get(list, 0));
+    json_decref(list);
+    cla_text_free(&all);
+    return json_string_value(json_object_get(job->detected, "language"));
+}
+
+cla_status serve_choose(const serve *s, serve_job *job, const json_t *object)
+{
+    const char *source = NULL, *target = NULL;
+    CLA_TRY(serve_read_name(object, "source", &source));
+    CLA_TRY(serve_read_name(object, "target", &target));
+    if (source && strcmp(source, "auto") == 0 && s->detector) {
+        const char *found = detect(s, job);
+        if (found && !choose_pair(s, job, found, target)) {
+            return CLA_OK;
+        }
+    }
+    return choose_pair(s, job, source, target);
 }
 
 /* ---- languages ------------------------------------------------------------------- */

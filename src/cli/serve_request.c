@@ -18,6 +18,7 @@ void serve_job_free(serve_job *job)
     free(job->document);
     free(job->first);
     free(job->passage);
+    json_decref(job->detected);
     free(job->body);
     *job = (serve_job){ .code = 0 };
 }
@@ -82,6 +83,9 @@ void serve_complete(const serve *s, serve_job *job)
         json_object_set_new(object, "alternatives", each_entry(s, job, true))) {
         json_decref(object);
         object = NULL;
+    }
+    if (object && job->detected) {
+        json_object_set(object, "detectedLanguage", job->detected);
     }
     if (!object) {
         serve_refuse(job, 500, "out of memory");
@@ -293,12 +297,32 @@ static cla_status read_answer(const serve *s, serve_job *job, const json_t *obje
     return add_entries(s, job, object, "question");
 }
 
+/* Responds with the languages that a text may have. */
+static cla_status read_detect(const serve *s, serve_job *job, const json_t *object)
+{
+    const json_t *q = json_object_get(object, "q");
+    if (!json_is_string(q)) {
+        return cla_fail(CLA_E_INPUT, "\"q\" must be a string");
+    }
+    if (!s->detector) {
+        return cla_fail(CLA_E_INPUT, "/detect: %s", s->no_detector);
+    }
+    job->body = serve_json(
+        serve_detect(s->detector, json_string_value(q), json_string_length(q)));
+    job->code = 200;
+    return CLA_OK;
+}
+
 static cla_status read_object(const serve *s, serve_job *job, const json_t *object)
 {
+    if (job->detect) {
+        return read_detect(s, job, object);
+    }
     switch (s->kind) {
     case SERVE_TRANSLATE:
-        CLA_TRY(serve_read_translate(s, job, object));
-        return add_entries(s, job, object, "q");
+        CLA_TRY(serve_read_translate(job, object));
+        CLA_TRY(add_entries(s, job, object, "q"));
+        return serve_choose(s, job, object);
     case SERVE_TAG:
         return add_entries(s, job, object, "text");
     case SERVE_ANSWER:
@@ -323,7 +347,7 @@ cla_status serve_read_job(const serve *s, serve_job *job, const char *body, size
     if (!status && job->count > (size_t)s->limits->queue) {
         serve_refuse(job, 413, "%zu texts, more than the %d that may wait", job->count,
                      s->limits->queue);
-    } else if (!status && !job->count) {
+    } else if (!status && !job->count && !job->code) {
         serve_complete(s, job);
     }
     return status;

@@ -9,14 +9,6 @@ enum { MOST_ALTERNATIVES = 15 };
 
 /* ---- requests -------------------------------------------------------------------- */
 
-static cla_status read_name(const json_t *object, const char *key, const char **name)
-{
-    const json_t *value = json_object_get(object, key);
-    *name = json_string_value(value);
-    return value && !*name ? cla_fail(CLA_E_INPUT, "\"%s\" must be a string", key)
-                           : CLA_OK;
-}
-
 /* A form has its numbers as text. */
 static cla_status read_alternatives(serve_job *job, const json_t *object)
 {
@@ -35,10 +27,10 @@ static cla_status read_alternatives(serve_job *job, const json_t *object)
     return CLA_OK;
 }
 
-cla_status serve_read_translate(const serve *s, serve_job *job, const json_t *object)
+cla_status serve_read_translate(serve_job *job, const json_t *object)
 {
-    const char *format = NULL, *source = NULL, *target = NULL;
-    CLA_TRY(read_name(object, "format", &format));
+    const char *format = NULL;
+    CLA_TRY(serve_read_name(object, "format", &format));
     job->html = format && strcmp(format, "html") == 0;
     if (format && !job->html && strcmp(format, "text") != 0) {
         return cla_fail(CLA_E_INPUT, "\"format\" must be \"text\" or \"html\"");
@@ -46,9 +38,6 @@ cla_status serve_read_translate(const serve *s, serve_job *job, const json_t *ob
     if (job->html && !cla_markup_there()) {
         return cla_fail(CLA_E_INPUT, "\"format\": clattn was built without Gumbo");
     }
-    CLA_TRY(read_name(object, "source", &source));
-    CLA_TRY(read_name(object, "target", &target));
-    CLA_TRY(serve_choose(s, job, source, target));
     return read_alternatives(job, object);
 }
 

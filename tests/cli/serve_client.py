@@ -130,8 +130,8 @@ def translator():
             equal(s.post("/translate", {"q": line}), (200, {"translatedText": words}))
         equal(s.post("/translate", {"q": lines, "source": "en", "target": "de",
                                     "format": "text"}), (200, {"translatedText": wanted}))
-        equal(s.post("/translate", {"q": "\r\n".join(lines), "source": "auto"}),
-              (200, {"translatedText": "\n".join(wanted)}))
+        got = s.post("/translate", {"q": "\r\n".join(lines), "source": "auto"})
+        equal((got[0], got[1]["translatedText"]), (200, "\n".join(wanted)))
         equal(s.post("/translate", {"q": []}), (200, {"translatedText": []}))
         languages = json.loads(s.raw("GET", "/languages")[2])
         equal([x["code"] for x in languages], ["en", "de"])
@@ -300,7 +300,7 @@ def several():
     with Service("translator other") as s:
         found = together([lambda: s.post("/translate", {"q": lines, "source": "en", "target": "de"}),
                           lambda: s.post("/translate", {"q": there, "source": "de", "target": "en"}),
-                          lambda: s.post("/translate", {"q": there, "source": "auto", "target": "en"}),
+                          lambda: s.post("/translate", {"q": there, "target": "en"}),
                           lambda: s.post("/translate", {"q": lines})])
         equal(found, [(200, {"translatedText": x}) for x in (there, back, back, there)])
         equal(json.loads(s.raw("GET", "/languages")[2]), [
@@ -331,6 +331,34 @@ def pivot():
             {"code": "xx", "name": "xx", "targets": []}])
         refused(s.post("/translate", {**ask, "source": "xx"}), 400,
                 "none of 2 models translates from xx to xx")
+
+
+def detect():
+    """The language of a text, and the translator that it chooses."""
+    text = {"en": "This is a text in the language of the country, and it has some words.",
+            "de": "Das ist ein Text in der Sprache des Landes, und er hat einige Worte."}
+    with Service("translator other") as s:
+        for code, words in text.items():
+            other = {"en": "de", "de": "en"}[code]
+            status, found = s.post("/detect", {"q": words})
+            if status == 400 and "built without libexttextcat" in found["error"]:
+                print("skipped: built without libexttextcat")
+                return
+            equal((status, found[0]["language"]), (200, code))
+            assert 0 < found[0]["confidence"] <= 100, found
+            body = urllib.parse.urlencode({"q": words})
+            equal(json.loads(s.raw("POST", "/detect", body, {
+                "Content-Type": "application/x-www-form-urlencoded"})[2]), found)
+            known = s.post("/translate", {"q": words, "source": code, "target": other})[1]
+            for asked in {"target": other}, {}:
+                equal(s.post("/translate", {"q": words, "source": "auto", **asked}),
+                      (200, {**known, "detectedLanguage": found[0]}))
+        equal(s.post("/detect", {"q": ""})[0], 200)
+        refused(s.post("/detect", {"q": ["a"]}), 400, '"q" must be a string')
+        refused(s.post("/detect", {}), 400, '"q" must be a string')
+        refused(s.raw("GET", "/detect"), 405, "/detect takes POST")
+    with Service("tagger") as s:
+        refused(s.post("/detect", {"q": "a"}), 404, "the model is a tagger")
 
 
 def alternatives():
