@@ -5,6 +5,7 @@
 #include "models/search.h"
 #include "tasks/translation/reward.h"
 #include "text/buckets.h"
+#include "text/sentences.h"
 #include "train/task.h"
 
 /* How pieces name languages. */
@@ -33,7 +34,8 @@ typedef struct translation {
     transformer_config config;
     transformer model;
     cla_subwords source, target;
-    cla_bitext text; // training pairs
+    cla_sentences *sentences; // of the source; NULL: no line was cut yet
+    cla_bitext text;          // training pairs
     cla_buckets buckets;
     int64_t first_source, first_target; // rows of the batch before its next part
     policy_config policy;               // training by rewards
