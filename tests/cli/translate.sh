@@ -67,6 +67,10 @@ for format in $documents; do
     check "$format has no n best" says 2 "--format $format and --nbest: one of them" \
         translate --beam 2 --nbest 2 --format "$format"
 done
+# Line ends of the markup stay as they are.
+document() { translate --format html <"$work/read" | tr -d '\r'; }
+[ -z "$documents" ] || check 'reads a document, whatever its line ends' \
+    reader document $'<p>the red cat sleeps.\n a blue dog</p>\n<br>\n' document
 check 'refuses another format' says 2 "--format is 'rtf', must be text, html or markdown" translate --format rtf
 
 # Workers, on shares of the device, give the same lines in the same order.
