@@ -42,7 +42,7 @@ build() {
     [ -f "$work/build/build.ninja" ] ||
         meson setup "$work/build" --cross-file tools/cross/aarch64.ini --buildtype=release \
             -Dwerror=true -Dtests=false -Dclblast=disabled -Dclfft=disabled -Dmpi=disabled \
-            -Dserve=disabled -Dsentencepiece=disabled -Dmarian=enabled "-Dc_args=--sysroot=$root" \
+            -Dserve=disabled -Dsentencepiece=disabled -Dmarkup=disabled -Ddetect=disabled -Dmarian=enabled "-Dc_args=--sysroot=$root" \
             "-Dc_link_args=--sysroot=$root" || return 1
     ninja -C "$work/build" --quiet
 }

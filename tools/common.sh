@@ -7,10 +7,10 @@ build_packages='gcc libc6-dev meson ninja-build pkg-config ocl-icd-opencl-dev
     libpcre2-dev libutf8proc-dev libxxhash-dev librandom123-dev libopenblas-dev'
 test_packages='libcriterion-dev g++ clang libclang-rt-14-dev clang-format clang-tidy cppcheck codespell
     shellcheck ruby cmake mandoc zsh fish valgrind git locales libopenmpi-dev openmpi-bin'
-extra_packages='libmicrohttpd-dev libsentencepiece-dev libicu-dev libyaml-dev zlib1g-dev g++'
+extra_packages='libmicrohttpd-dev libsentencepiece-dev libicu-dev libgumbo-dev libmd4c-dev libexttextcat-dev libyaml-dev zlib1g-dev g++'
 # What the pages show: without these packages the build fails, and no command says later
 # that it "was built without" something.
-with_extras='-Dsentencepiece=enabled -Dmarian=enabled -Dserve=enabled'
+with_extras='-Dsentencepiece=enabled -Dmarian=enabled -Dserve=enabled -Dmarkup=enabled -Ddetect=enabled'
 python_packages='python3-venv ca-certificates'
 device_packages='oclgrind mesa-opencl-icd python3-venv ca-certificates procps'
 

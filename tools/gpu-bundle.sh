@@ -38,7 +38,7 @@ if [ -z "$build" ]; then
     build='build-gpu-bundle'
     step "build in $build/"
     compile "$build" clattn --buildtype=release -Dmpi=disabled -Dserve=disabled \
-        -Dsentencepiece=disabled -Dmarian=disabled
+        -Dsentencepiece=disabled -Dmarkup=disabled -Ddetect=disabled -Dmarian=disabled
     targets=$(ninja -C "$build" -t targets all |
         sed -nE 's/^(tests\/(test-ops-[a-z0-9_]+|kernels\.stamp)): .*/\1/p')
     # shellcheck disable=SC2086 # a list of words

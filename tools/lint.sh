@@ -27,7 +27,7 @@ refuse() {
     fi
 }
 
-# Recipes of Arch, Fedora, winget and vcpkg, by the tools of these systems that are here.
+# Recipes of Arch, Fedora, winget, vcpkg and systemd, by the tools of these systems that are here.
 packages_of_others() {
     bad=0
     work=$(mktemp -d)
@@ -45,6 +45,13 @@ packages_of_others() {
     fi
     if command -v yamllint >/dev/null; then
         yamllint -d '{extends: relaxed, rules: {line-length: {max: 140}}}' "$work"/packaging/winget/*.yaml .github/workflows/*.yml || bad=1
+    fi
+    if command -v systemd-analyze >/dev/null; then
+        # The program need not be installed; 3.0 of 10 is what may be left open at most.
+        sed 's|/usr/bin/clattn|/bin/true|' packaging/systemd/clattn-serve.service >"$work/clattn-serve.service"
+        { systemd-analyze verify --man=no "$work/clattn-serve.service" &&
+            systemd-analyze security --offline=true --threshold=30 "$work/clattn-serve.service"; } \
+            >"$work/said" 2>&1 || { cat "$work/said" && bad=1; }
     fi
     # shellcheck disable=SC2016 # Ruby's own
     ruby -e 'require "json"; require "yaml"

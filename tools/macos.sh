@@ -42,7 +42,7 @@ build() {
     [ -f "$work/build/build.ninja" ] ||
         meson setup "$work/build" --cross-file tools/cross/macos.ini --buildtype=release -Dwerror=true \
             -Dtests=false -Dclblast=disabled -Dclfft=disabled -Dmpi=disabled -Dserve=disabled \
-            -Dicu=disabled -Dsentencepiece=disabled -Dmarian=enabled -Db_pie=false \
+            -Dicu=disabled -Dmarkup=disabled -Ddetect=disabled -Dsentencepiece=disabled -Dmarian=enabled -Db_pie=false \
             -Dc_args=-isystem"$work/deps/include" >"$work/build.log" 2>&1 || {
         tail -n 5 "$work/build.log"
         return 1

@@ -25,7 +25,7 @@ build() {
     export PKG_CONFIG_LIBDIR="$work/deps/lib/pkgconfig"
     [ -f "$work/build/build.ninja" ] ||
         meson setup "$work/build" --cross-file tools/cross/musl.ini --buildtype=release -Dwerror=true \
-            -Dclblast=disabled -Dclfft=disabled -Dmpi=disabled -Dserve=disabled -Dicu=disabled \
+            -Dclblast=disabled -Dclfft=disabled -Dmpi=disabled -Dserve=disabled -Dicu=disabled -Dmarkup=disabled -Ddetect=disabled \
             -Dsentencepiece=disabled -Dmarian=enabled -Dc_args=-isystem"$work/deps/include" || return 1
     local pattern=${suites// /|} targets
     mapfile -t targets < <(ninja -C "$work/build" -t targets all |

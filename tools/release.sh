@@ -86,7 +86,7 @@ windows_archives() {
     [ -f "$place/deps/done" ] || tools/deps.sh windows "$place/deps" || return 1
     export PKG_CONFIG_LIBDIR="$place/deps/lib/pkgconfig"
     meson setup "$build" "$tree" --cross-file "$tree/tools/cross/windows.ini" --buildtype=release -Dtests=false \
-        -Dclblast=disabled -Dclfft=disabled -Dicu=disabled -Dsentencepiece=disabled -Dmarian=enabled \
+        -Dclblast=disabled -Dclfft=disabled -Dicu=disabled -Dmarkup=disabled -Ddetect=disabled -Dsentencepiece=disabled -Dmarian=enabled \
         -Dc_args=-isystem"$place/deps/include" -Dc_link_args=-Wl,--no-insert-timestamp || return 1
     ninja -C "$build" --quiet || return 1
     unset PKG_CONFIG_LIBDIR

@@ -109,7 +109,7 @@ same_state() {
     mkdir -p "$work/linux-driver/vendors"
     echo "$work/linux-driver/libintelocl.so" >"$work/linux-driver/vendors/intel.icd"
     compile "$work/linux" clattn --buildtype=release -Dtests=false -Dmpi=disabled -Dserve=disabled \
-        -Dclblast=disabled -Dclfft=disabled -Dsentencepiece=disabled -Dicu=disabled || return 1
+        -Dclblast=disabled -Dclfft=disabled -Dsentencepiece=disabled -Dicu=disabled -Dmarkup=disabled -Ddetect=disabled || return 1
     OCL_ICD_VENDORS=$work/linux-driver/vendors LD_LIBRARY_PATH=$work/linux-driver CLATTN_CACHE_DIR=$work/cache-linux \
         "$work/linux/clattn" train "$config" --out "$root/linux" --set steps=100 >"$work/train.log" 2>&1 || {
         tail -n 3 "$work/train.log"
@@ -160,7 +160,7 @@ by_clang() {
     [ -f "$work/clang/build.ninja" ] ||
         PKG_CONFIG_LIBDIR="$work/deps/lib/pkgconfig" \
             meson setup "$work/clang" --cross-file tools/cross/windows-clang.ini --buildtype=release \
-            -Dwerror=true -Dtests=false -Dclblast=disabled -Dclfft=disabled -Dicu=disabled \
+            -Dwerror=true -Dtests=false -Dclblast=disabled -Dclfft=disabled -Dicu=disabled -Dmarkup=disabled -Ddetect=disabled \
             -Dsentencepiece=disabled -Dmarian=enabled -Dc_args=-isystem"$work/deps/include" \
             >"$work/build.log" 2>&1 || {
         tail -n 3 "$work/build.log"

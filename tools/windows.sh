@@ -65,7 +65,7 @@ build() {
     [ -f "$work/build/build.ninja" ] ||
         PKG_CONFIG_LIBDIR="$work/deps/lib/pkgconfig" \
             meson setup "$work/build" --cross-file tools/cross/windows.ini --buildtype=release \
-            -Dwerror=true -Dclblast=disabled -Dclfft=disabled -Dicu=disabled \
+            -Dwerror=true -Dclblast=disabled -Dclfft=disabled -Dicu=disabled -Dmarkup=disabled -Ddetect=disabled \
             -Dsentencepiece=disabled -Dmarian=enabled -Dc_args=-isystem"$work/deps/include" || return 1
     PKG_CONFIG_LIBDIR="$work/deps/lib/pkgconfig" ninja -C "$work/build" --quiet "$@"
 }

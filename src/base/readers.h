@@ -19,6 +19,7 @@ typedef enum cla_blank_lines {
     R(composed_words, "src/cli/cmd_compose.c", CLA_BLANKS_KEPT)                     \
     R(config, "src/base/config.c", CLA_BLANKS_SKIPPED)                              \
     R(conllu, "src/text/conllu.c", CLA_BLANKS_KEPT)                                 \
+    R(document, "src/cli/translate_document.c", CLA_BLANKS_KEPT)                    \
     R(dureader, "src/text/dureader.c", CLA_BLANKS_SKIPPED)                          \
     R(given, "src/cli/cmd_translate.c", CLA_BLANKS_KEPT)                            \
     R(inspected, "src/cli/cmd_inspect.c", CLA_BLANKS_KEPT)                          \
@@ -53,6 +54,7 @@ typedef enum cla_blank_lines {
 /* Files that read bytes, which are no text or are compared, copied or hashed as they
  * are: R(file, why). */
 #define CLA_BYTE_READERS(R)                                                          \
+    R("src/cli/serve_detect.c", "the list of fingerprints of libexttextcat")         \
     R("src/base/safetensors.c", "tensors; a header has no byte order mark")          \
     R("src/base/zip.c", "an archive")                                                \
     R("src/cli/report_runs.c", "pictures, shown as they are")                        \

@@ -1,23 +1,36 @@
 /* cmd_serve.c - clattn serve: serves a trained model over HTTP. */
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/model.h"
 #include "cli/serve.h"
 
 typedef struct arguments {
-    const char *device, *model, *weights, *host, *origin;
-    int port, workers;
+    const char *device, *model[SERVE_MODELS], *weights, *host, *origin;
+    int models, port, workers;
     bool whole;
     serve_limits limits;
 } arguments;
 
 #define LIMIT(member) .at = offsetof(arguments, limits.member)
 
+static cla_status take_model(void *arguments_, const char *value)
+{
+    arguments *a = arguments_;
+    if (a->models == SERVE_MODELS) {
+        return cla_fail(CLA_E_USAGE, "--model: more than %d", SERVE_MODELS);
+    }
+    a->model[a->models++] = value;
+    return *value ? CLA_OK : cla_fail(CLA_E_USAGE, "--model is empty");
+}
+
 static const cli_option options[] = {
     CLI_DEVICE(arguments, device),
     CLI_PRECISION,
-    { "model", 'm', "DIR", "folder of a translator, a tagger or a reader", CLI_TEXT,
-      .at = offsetof(arguments, model), .needed = true },
+    { "model", 'm', "DIR",
+      "folder of a translator, a tagger or a reader; several translators serve the "
+      "languages of each",
+      CLI_TAKE, .at = offsetof(arguments, model), .needed = true, .take = take_model },
     CLI_WEIGHTS(arguments, weights),
     { "host", 'H', "ADDRESS", "numeric address to listen at (127.0.0.1)", CLI_TEXT,
       .at = offsetof(arguments, host) },
@@ -90,36 +103,85 @@ static cla_status choose(serve *s, serve_limits *limits)
                     cla_model_kind(s->model));
 }
 
-static cla_status serve_model(arguments *a, cla_model *model)
+/* The translators of a service, on one device. */
+typedef struct translators {
+    serve_translator item[SERVE_MODELS];
+    int count;
+} translators;
+
+/* Opens the translators behind the first one. */
+static cla_status open_others(const arguments *a, const serve *s, cla_runtime *rt,
+                              translators *all)
 {
-    serve_limits *limits = &a->limits;
-    serve s = { .model = model,
-                .limits = limits,
-                .workers = a->workers,
-                .whole = a->whole,
-                .origin = strcmp(a->origin, "none") ? a->origin : "" };
-    cla_translate_options usual = { 0 };
-    CLA_TRY(choose(&s, limits));
-    if (s.kind == SERVE_TRANSLATE) {
-        CLA_TRY(cla_model_translate_usual(model, &usual));
-        limits->beam = limits->beam ? limits->beam : usual.beam;
-        limits->alpha = limits->alpha >= 0 ? limits->alpha : usual.length_penalty;
-        CLA_TRY(serve_read_languages(&s));
+    cla_model_options how = { 0 };
+    CLA_TRY(cla_weights_parse(a->weights, &how.weights));
+    all->item[all->count++].model = s->model;
+    while (all->count < a->models) {
+        cla_model **to = &all->item[all->count].model;
+        CLA_TRY(cla_model_open(to, rt, a->model[all->count], &how));
+        all->count++;
+        const char *kind = cla_model_kind(*to);
+        if (s->kind != SERVE_TRANSLATE || strcmp(kind, "translator") != 0) {
+            return cla_fail(
+                CLA_E_USAGE, "several models have to be translators: %s holds a %s",
+                a->model[s->kind == SERVE_TRANSLATE ? all->count - 1 : 0],
+                s->kind == SERVE_TRANSLATE ? kind : cla_model_kind(s->model));
+        }
     }
-    CLA_TRY(cli_model_hire(model, a->workers));
-    CLA_TRY(serve_open(&s));
-    const cla_status status = serve_run(&s, a->host, a->port);
-    cli_tell_cut(usual.extra, usual.most, s.counts.cut, s.counts.texts);
-    serve_close(&s);
+    return CLA_OK;
+}
+
+static cla_status serve_models(arguments *a, serve *s, translators *all)
+{
+    cla_translate_options usual = { 0 };
+    for (int i = 0; i < all->count; i++) {
+        if (s->kind == SERVE_TRANSLATE) {
+            CLA_TRY(serve_read_languages(&all->item[i], s->limits));
+        }
+        CLA_TRY(cli_model_hire(all->item[i].model, a->workers));
+    }
+    if (s->kind == SERVE_TRANSLATE) {
+        CLA_TRY(cla_model_translate_usual(s->model, &usual));
+    }
+    CLA_TRY(serve_open(s));
+    if (s->kind == SERVE_TRANSLATE && serve_detector_new(&s->detector, s)) {
+        snprintf(s->no_detector, sizeof s->no_detector, "%s", cla_error());
+    }
+    const cla_status status = serve_run(s, a->host, a->port);
+    serve_detector_free(&s->detector);
+    cli_tell_cut(usual.extra, usual.most, s->counts.cut, s->counts.texts);
+    serve_close(s);
     return status;
 }
 
-static cla_status serve_folder(arguments *a)
+static cla_status serve_opened(arguments *a, const cli_model *m)
+{
+    translators *all = NULL;
+    serve s = { .model = m->model,
+                .limits = &a->limits,
+                .workers = a->workers,
+                .whole = a->whole,
+                .origin = strcmp(a->origin, "none") ? a->origin : "" };
+    CLA_TRY(choose(&s, &a->limits));
+    CLA_TRY(cla_alloc(&all, 1, sizeof *all));
+    cla_status status = open_others(a, &s, m->rt, all);
+    s.translator = all->item;
+    s.translators = all->count;
+    status = status ? status : serve_models(a, &s, all);
+    for (int i = 1; i < all->count; i++) {
+        cla_model_free(&all->item[i].model);
+    }
+    free(all);
+    return status;
+}
+
+static cla_status serve_folders(arguments *a)
 {
     cli_model m;
     CLA_TRY(serve_available());
-    cla_status status = cli_model_open(&m, a->device, a->model, a->weights, NULL, NULL);
-    status = status ? status : serve_model(a, m.model);
+    cla_status status =
+        cli_model_open(&m, a->device, a->model[0], a->weights, NULL, NULL);
+    status = status ? status : serve_opened(a, &m);
     cli_model_close(&m);
     return status;
 }
@@ -140,6 +202,6 @@ int cli_serve(int argc, char **argv)
                     .alpha = -1 },
     };
     cla_status status = cli_read(&cli_serve_usage, argc, argv, &a);
-    status = status ? status : serve_folder(&a);
+    status = status ? status : serve_folders(&a);
     return status ? cli_fail_data(status) : CLI_OK;
 }

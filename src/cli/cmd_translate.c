@@ -5,11 +5,12 @@
 #include "base/platform.h"
 #include "cli/model.h"
 #include "cli/stream.h"
+#include "cli/translate_document.h"
 
 enum { MAX_LINES = 1 << 20, MAX_PIECES = 2000 };
 
 typedef struct arguments {
-    const char *device, *model, *weights, *given, *source, *target;
+    const char *device, *model, *weights, *given, *source, *target, *format;
     int beam, best, batch, ahead, max_words, workers;
     double alpha;
     bool scores, unbuffered, whole;
@@ -33,6 +34,9 @@ static const cli_option options[] = {
     { "target", 't', "LANGUAGE",
       "of a model with several: one of `clattn languages`, for all lines", CLI_TEXT,
       .at = offsetof(arguments, target) },
+    { "format", 'f', "FORMAT",
+      "text, line by line (default), or a document whose markup stays: html, markdown",
+      CLI_TEXT, .at = offsetof(arguments, format), .choices = "text html markdown" },
     { "no-split", 'N', NULL,
       "translate each line as it is; otherwise sentence by sentence, and what is too "
       "long for the model by its clauses",
@@ -62,9 +66,40 @@ static const cli_option options[] = {
     { 0 },
 };
 
+/* Returns the place of the format in the list: text, html, markdown. */
+static int format_of(const arguments *a)
+{
+    static const char *const names[] = { "text", "html", "markdown" };
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(a->format, names[i]) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static cla_status check_format(const arguments *a)
+{
+    const int format = format_of(a);
+    if (format < 0) {
+        return cla_fail(CLA_E_USAGE, "--format is '%s', must be text, html or markdown",
+                        a->format);
+    }
+    const char *other = a->best > 1     ? "nbest"
+                        : a->given      ? "given"
+                        : a->scores     ? "scores"
+                        : a->max_words  ? "max-words"
+                        : a->unbuffered ? "unbuffered"
+                                        : NULL;
+    return format && other ? cla_fail(CLA_E_USAGE, "--format %s and --%s: one of them",
+                                      a->format, other)
+                           : CLA_OK;
+}
+
 static cla_status check(const void *arguments_)
 {
     const arguments *a = arguments_;
+    CLA_TRY(check_format(a));
     if (a->best > 1 && !a->beam) {
         return cla_fail(CLA_E_USAGE, "--nbest needs --beam");
     }
@@ -83,7 +118,7 @@ const cli_usage cli_translate_usage = {
     .about = "Translates lines from standard input, line for line; an empty line stays "
              "empty. A line may be a paragraph: it is cut into sentences, and their "
              "translations are joined. A line that is refused ends the program, after "
-             "the lines before it.",
+             "the lines before it. With --format, translates the texts of a document.",
     .more = "  clattn translate --model runs/m --beam 4 < test.en > out.de\n"
             "  clattn translate --model runs/m --given test.de < test.en > scores",
 };
@@ -221,11 +256,10 @@ static size_t lines_at_a_time(const arguments *a)
     return (size_t)(a->ahead > a->batch ? a->ahead : a->batch);
 }
 
-static cla_status open_stream(stream *s, const cla_translate_options *usual)
+static cla_translate_options options_of(const arguments *a,
+                                        const cla_translate_options *usual)
 {
-    const arguments *a = s->a;
-    s->limit = lines_at_a_time(a);
-    s->options = (cla_translate_options){
+    return (cla_translate_options){
         .beam = a->beam ? a->beam : usual->beam,
         .length_penalty = a->alpha >= 0 ? a->alpha : usual->length_penalty,
         .batch = a->batch,
@@ -234,6 +268,13 @@ static cla_status open_stream(stream *s, const cla_translate_options *usual)
         .target = a->target,
         .split = !a->whole && !a->given,
     };
+}
+
+static cla_status open_stream(stream *s, const cla_translate_options *usual)
+{
+    const arguments *a = s->a;
+    s->limit = lines_at_a_time(a);
+    s->options = options_of(a, usual);
     if (a->given) CLA_TRY(cla_lines_read(&s->given, a->given));
     CLA_TRY(cla_alloc(&s->line, s->limit, sizeof *s->line));
     CLA_TRY(cla_alloc(&s->target, s->limit, sizeof *s->target));
@@ -256,19 +297,38 @@ static cla_status translate_all(const arguments *a, cla_model *model)
     return status;
 }
 
+static cla_status translate_document(const arguments *a, cla_model *model)
+{
+    const cla_markup markup = format_of(a) == 1 ? CLA_MARKUP_HTML : CLA_MARKUP_MARKDOWN;
+    cla_translate_options usual;
+    size_t cut = 0, parts = 0;
+    CLA_TRY(cla_model_translate_usual(model, &usual));
+    CLA_TRY(cli_model_hire(model, a->workers));
+    const cla_translate_options chosen = options_of(a, &usual);
+    const cla_status status =
+        cli_translate_document(model, markup, &chosen, &cut, &parts);
+    cli_tell_cut(usual.extra, usual.most, cut, parts);
+    return status;
+}
+
 static cla_status translate(const arguments *a)
 {
     cli_model m;
     cla_status status = cli_model_open(&m, a->device, a->model, a->weights,
                                        "translator", "translate needs a translator");
-    status = status ? status : translate_all(a, m.model);
+    if (!status) {
+        status =
+            format_of(a) ? translate_document(a, m.model) : translate_all(a, m.model);
+    }
     cli_model_close(&m);
     return status;
 }
 
 int cli_translate(int argc, char **argv)
 {
-    arguments a = { .best = 1, .batch = 32, .ahead = 1024, .alpha = -1 };
+    arguments a = {
+        .format = "text", .best = 1, .batch = 32, .ahead = 1024, .alpha = -1
+    };
     cla_status status = cli_read(&cli_translate_usage, argc, argv, &a);
     if (!a.max_words && (a.whole || a.given)) {
         a.max_words = MAX_PIECES;

@@ -4,6 +4,7 @@
  *   serve_http.c     connections, routes, responses; the only file with libmicrohttpd
  *   serve_request.c  turns the body of a request into a job
  *   serve_translate.c  what is special about translations
+ *   serve_languages.c  which translator answers a request
  *   serve_queue.c    the bounded queue and the worker threads
  *   serve_work.c     runs a batch of texts through the model
  *   serve_metrics.c  counters in the text format of Prometheus
@@ -15,6 +16,7 @@
 #include "base/platform_thread.h"
 #include "clattn/model.h"
 #include "cli/cli.h"
+#include "text/markup.h"
 
 /* The task of the loaded model; each has a path of its own. */
 typedef enum serve_kind { SERVE_TRANSLATE, SERVE_TAG, SERVE_ANSWER } serve_kind;
@@ -25,9 +27,23 @@ typedef struct serve_limits {
     int body, max_words; // most bytes of a request; most words or pieces of a text
     int timeout;         // seconds
     int connections;     // most open at a time
-    int beam;            // of translations
-    double alpha;        // their length penalty
+    int beam;            // of translations; 0: each model's own
+    double alpha;        // their length penalty; below 0: each model's own
 } serve_limits;
+
+/* A translator of the service, and what it translates; see cla_model_languages,
+ * cla_model_sources and cla_model_targets. */
+typedef struct serve_translator {
+    cla_model *model;
+    const char *source, *target;
+    bool any;
+    const char *const *targets;        // [target_count]
+    size_t target_count, source_count; // of sources: the same, or none
+    int beam;
+    double alpha; // length penalty
+} serve_translator;
+
+enum { SERVE_MODELS = 256 };
 
 /* A line to translate, a sentence to tag or a question to answer. */
 typedef struct serve_text {
@@ -43,17 +59,27 @@ typedef struct serve_job {
     size_t count, cap;
     size_t *first; // [entries + 1] the texts of each entry of the request
     size_t entries, first_cap;
-    bool list;     // the request has a list of entries
+    bool list;        // the request has a list of entries
+    bool detect;      // its text is not translated: the response tells its language
+    json_t *detected; // {"language", "confidence"} of the texts, where it was asked for
+    bool html;        // entries are documents: their texts are their parts
+    cla_document *document; // [entries]
+    size_t document_cap;
     char *passage; // of questions to answer
     size_t best;   // most answers to a question, or translations of a line
-    const char *source, *target; // languages of translations; NULL: the model's
-    size_t taken;                // texts taken from the queue
-    atomic_size_t finished;      // texts that workers have finished
-    int64_t began_ns;            // arrival of the request
-    atomic_int code;             // HTTP status; 0: not known yet
-    char *body;                  // JSON of the response, made by the setter of code
-    void *connection;            // of serve_http.c
-    struct serve_job *next;      // next in the queue
+    const serve_translator *with; // of translations
+    const char *source, *target;  // their languages; NULL: the model's
+    struct serve_pivot {
+        const serve_translator *with; // translates before; NULL: there is no pivot
+        const char *source, *target;
+    } pivot;
+    size_t taken;           // texts taken from the queue
+    atomic_size_t finished; // texts that workers have finished
+    int64_t began_ns;       // arrival of the request
+    atomic_int code;        // HTTP status; 0: not known yet
+    char *body;             // JSON of the response, made by the setter of code
+    void *connection;       // of serve_http.c
+    struct serve_job *next; // next in the queue
 } serve_job;
 
 enum { SERVE_CODES = 600, SERVE_BUCKETS = 12, SERVE_SIZES = 11 };
@@ -75,20 +101,23 @@ typedef struct serve_unit {
 /* A worker thread and its copy of the model. */
 typedef struct serve_worker {
     struct serve *s;
-    cla_model *model;
+    int number;       // of the workers of each model
     serve_unit *unit; // [batch]
     cla_thread thread;
 } serve_worker;
 
+typedef struct serve_detector serve_detector;
+
 typedef struct serve {
     serve_kind kind;
-    cla_model *model;
-    const char *source, *target;       // of a translator: see cla_model_languages
-    bool any, whole;                   // whole: texts are not cut into sentences
-    const char *const *targets;        // [target_count] see cla_model_targets
-    size_t target_count, source_count; // of sources: the same, or none
-    const char *origin;   // pages of this origin may ask, "*": all; "": none
-    serve_worker *worker; // [workers]
+    cla_model *model;                   // the only one, or that of the first translator
+    const serve_translator *translator; // [translators] the first has `model`
+    int translators;
+    bool whole;               // texts are not cut into sentences
+    serve_detector *detector; // NULL: there is none
+    char no_detector[128];    // why
+    const char *origin;       // pages of this origin may ask, "*": all; "": none
+    serve_worker *worker;     // [workers]
     int workers;
     const serve_limits *limits;
     void (*done)(serve_job *job); // called when a job has its code and body
@@ -132,17 +161,37 @@ extern const serve_page serve_pages[];
 
 /* ---- serve_translate.c ---- */
 
-/* Notes the languages of a translator. Errors: those of cla_model_targets. */
-cla_status serve_read_languages(serve *s);
-/* Reads the languages and the number of alternatives of a request. Errors:
- * CLA_E_INPUT. */
-cla_status serve_read_translate(const serve *s, serve_job *job, const json_t *object);
+/* Reads the format and the number of alternatives of a request. Errors: CLA_E_INPUT. */
+cla_status serve_read_translate(serve_job *job, const json_t *object);
 /* Return the translation of an entry, and a list of its alternatives; NULL when out of
  * memory. */
 json_t *serve_translation(const serve_job *job, size_t entry);
 json_t *serve_alternatives(const serve_job *job, size_t entry);
+
+/* ---- serve_languages.c ---- */
+
+/* Notes the languages and the usual options of t->model. Errors: those of
+ * cla_model_targets. */
+cla_status serve_read_languages(serve_translator *t, const serve_limits *limits);
+/* Reads a string that may be missing: *name is NULL then. Errors: CLA_E_INPUT. */
+cla_status serve_read_name(const json_t *object, const char *key, const char **name);
+/* Chooses the first translator that takes the source and the target of a request, or
+ * two with a language between. The texts tell the source "auto". Errors:
+ * CLA_E_INPUT. */
+cla_status serve_choose(const serve *s, serve_job *job, const json_t *object);
 /* Returns the response of /languages or /frontend/settings; NULL when out of memory. */
 json_t *serve_describe(const serve *s, const char *path);
+
+/* ---- serve_detect.c, or serve_detect_none.c where there is no libexttextcat ---- */
+
+/* Opens what tells the languages that translators read. Errors: CLA_E_USAGE (built
+ * without the library), CLA_E_INPUT (it knows none of them), CLA_E_IO, CLA_E_NOMEM. */
+cla_status serve_detector_new(serve_detector **out, const serve *s);
+void serve_detector_free(serve_detector **detector);
+/* Returns a list of {"language", "confidence"}, likeliest first: the languages whose
+ * n-grams fit about as well as the best, and 100 divided by their number. For the
+ * thread of connections alone. */
+json_t *serve_detect(const serve_detector *detector, const char *text, size_t size);
 
 /* ---- serve_queue.c ---- */
 

@@ -84,6 +84,7 @@ static const route routes[] = {
     { "/languages", -1, get_translator, JSON_TYPE },
     { "/frontend/settings", -1, get_translator, JSON_TYPE },
     { "/translate", SERVE_TRANSLATE, NULL, JSON_TYPE },
+    { "/detect", SERVE_TRANSLATE, NULL, JSON_TYPE },
     { "/tag", SERVE_TAG, NULL, JSON_TYPE },
     { "/answer", SERVE_ANSWER, NULL, JSON_TYPE },
     { NULL, -1, NULL, JSON_TYPE },
@@ -229,8 +230,8 @@ static enum MHD_Result begin(serve *s, request *r, struct MHD_Connection *connec
                              const char *method)
 {
     const char *type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE);
-    static const char form[] = "application/x-www-form-urlencoded";
-    r->form = type && cla_starts_nocase(type, form);
+    r->form = type && cla_starts_nocase(type, "application/x-www-form-urlencoded");
+    r->job.detect = r->route->path && strcmp(r->route->path, "/detect") == 0;
     r->job.connection = connection;
     if (!check_body(s, r, connection)) {
         return respond(s, r, connection);
@@ -303,9 +304,7 @@ static void forget(void *service, struct MHD_Connection *connection, void **own,
 {
     (void)service, (void)connection, (void)why;
     request *r = *own;
-    if (!r) {
-        return;
-    }
+    if (!r) return;
     serve_job_free(&r->job);
     cla_text_free(&r->body);
     free(r);

@@ -9,7 +9,7 @@ static cla_status open_workers(serve *s)
     for (int i = 0; i < s->workers; i++) {
         serve_worker *w = &s->worker[i];
         w->s = s;
-        w->model = cla_model_worker(s->model, i);
+        w->number = i;
         CLA_TRY(cla_alloc(&w->unit, (size_t)s->limits->batch, sizeof *w->unit));
     }
     return CLA_OK;

@@ -12,8 +12,13 @@ void serve_job_free(serve_job *job)
         json_decref(job->text[i].result);
     }
     free(job->text);
+    for (size_t i = 0; job->document && i < job->entries; i++) {
+        cla_document_free(&job->document[i]);
+    }
+    free(job->document);
     free(job->first);
     free(job->passage);
+    json_decref(job->detected);
     free(job->body);
     *job = (serve_job){ .code = 0 };
 }
@@ -78,6 +83,9 @@ void serve_complete(const serve *s, serve_job *job)
         json_object_set_new(object, "alternatives", each_entry(s, job, true))) {
         json_decref(object);
         object = NULL;
+    }
+    if (object && job->detected) {
+        json_object_set(object, "detectedLanguage", job->detected);
     }
     if (!object) {
         serve_refuse(job, 500, "out of memory");
@@ -191,7 +199,44 @@ static cla_status add_text(serve_job *job, const char *text, size_t size)
     return CLA_OK;
 }
 
-/* Adds an entry as one text; for translation, as one text for each of its lines. */
+/* Adds each line as a text. */
+static cla_status add_lines(serve_job *job, const char *text, const char *end)
+{
+    for (bool more = true; more;) {
+        const char *line_end = memchr(text, '\n', (size_t)(end - text));
+        const char *stop = line_end ? line_end : end;
+        const bool carriage = line_end && stop > text && stop[-1] == '\r';
+        CLA_TRY(add_text(job, text, (size_t)(stop - text) - carriage));
+        more = line_end != NULL;
+        text = stop + more;
+    }
+    return CLA_OK;
+}
+
+/* Adds each part of a document as a text. */
+static cla_status add_parts(serve_job *job, const char *text, size_t size)
+{
+    cla_document read;
+    if (memchr(text, 0, size)) {
+        return cla_fail(CLA_E_INPUT, "a text holds a NUL byte");
+    }
+    CLA_TRY(cla_grow(&job->document, &job->document_cap, job->entries + 1,
+                     sizeof *job->document));
+    CLA_TRY(cla_document_read(&read, CLA_MARKUP_HTML, text, size));
+    cla_status status = CLA_OK;
+    for (size_t i = 0; i < read.count && !status; i++) {
+        status = add_text(job, read.part[i].text, strlen(read.part[i].text));
+    }
+    if (status) {
+        cla_document_free(&read);
+    } else {
+        job->document[job->entries] = read;
+    }
+    return status;
+}
+
+/* Adds an entry as one text; for translation, as one text for each of its lines, or of
+ * its parts. */
 static cla_status add_entry(const serve *s, serve_job *job, const json_t *entry,
                             const char *key)
 {
@@ -200,20 +245,12 @@ static cla_status add_entry(const serve *s, serve_job *job, const json_t *entry,
         return cla_fail(CLA_E_INPUT, "\"%s\" must be a string or a list of strings",
                         key);
     }
-    const char *end = text + json_string_length(entry);
-    for (bool more = s->kind == SERVE_TRANSLATE; more;) {
-        const char *line_end = memchr(text, '\n', (size_t)(end - text));
-        const char *stop = line_end ? line_end : end;
-        const bool carriage = line_end && stop > text && stop[-1] == '\r';
-        CLA_TRY(add_text(job, text, (size_t)(stop - text) - carriage));
-        more = line_end != NULL;
-        text = stop + more;
-    }
-    if (s->kind != SERVE_TRANSLATE) {
-        CLA_TRY(add_text(job, text, (size_t)(end - text)));
-    }
+    const size_t size = json_string_length(entry);
     CLA_TRY(
         cla_grow(&job->first, &job->first_cap, job->entries + 2, sizeof *job->first));
+    CLA_TRY(job->html                    ? add_parts(job, text, size)
+            : s->kind == SERVE_TRANSLATE ? add_lines(job, text, text + size)
+                                         : add_text(job, text, size));
     job->first[0] = 0;
     job->first[++job->entries] = job->count;
     return CLA_OK;
@@ -260,12 +297,32 @@ static cla_status read_answer(const serve *s, serve_job *job, const json_t *obje
     return add_entries(s, job, object, "question");
 }
 
+/* Responds with the languages that a text may have. */
+static cla_status read_detect(const serve *s, serve_job *job, const json_t *object)
+{
+    const json_t *q = json_object_get(object, "q");
+    if (!json_is_string(q)) {
+        return cla_fail(CLA_E_INPUT, "\"q\" must be a string");
+    }
+    if (!s->detector) {
+        return cla_fail(CLA_E_INPUT, "/detect: %s", s->no_detector);
+    }
+    job->body = serve_json(
+        serve_detect(s->detector, json_string_value(q), json_string_length(q)));
+    job->code = 200;
+    return CLA_OK;
+}
+
 static cla_status read_object(const serve *s, serve_job *job, const json_t *object)
 {
+    if (job->detect) {
+        return read_detect(s, job, object);
+    }
     switch (s->kind) {
     case SERVE_TRANSLATE:
-        CLA_TRY(serve_read_translate(s, job, object));
-        return add_entries(s, job, object, "q");
+        CLA_TRY(serve_read_translate(job, object));
+        CLA_TRY(add_entries(s, job, object, "q"));
+        return serve_choose(s, job, object);
     case SERVE_TAG:
         return add_entries(s, job, object, "text");
     case SERVE_ANSWER:
@@ -290,7 +347,7 @@ cla_status serve_read_job(const serve *s, serve_job *job, const char *body, size
     if (!status && job->count > (size_t)s->limits->queue) {
         serve_refuse(job, 413, "%zu texts, more than the %d that may wait", job->count,
                      s->limits->queue);
-    } else if (!status && !job->count) {
+    } else if (!status && !job->count && !job->code) {
         serve_complete(s, job);
     }
     return status;

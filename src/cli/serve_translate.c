@@ -7,75 +7,7 @@
 
 enum { MOST_ALTERNATIVES = 15 };
 
-cla_status serve_read_languages(serve *s)
-{
-    CLA_TRY(cla_model_languages(s->model, &s->source, &s->target, &s->any));
-    CLA_TRY(cla_model_sources(s->model, &s->targets, &s->source_count));
-    return cla_model_targets(s->model, &s->targets, &s->target_count);
-}
-
 /* ---- requests -------------------------------------------------------------------- */
-
-static cla_status read_name(const json_t *object, const char *key, const char **name)
-{
-    const json_t *value = json_object_get(object, key);
-    *name = json_string_value(value);
-    return value && !*name ? cla_fail(CLA_E_INPUT, "\"%s\" must be a string", key)
-                           : CLA_OK;
-}
-
-/* Refuses a language that is not the model's own. A model that does not know its own
- * accepts every language. */
-static cla_status check_language(const char *name, const char *key, const char *own)
-{
-    const bool other = name && *own && strcmp(own, key) != 0 && strcmp(name, own) != 0;
-    return other ? cla_fail(CLA_E_INPUT, "\"%s\" is %.40s, this model has %s", key,
-                            name, own)
-                 : CLA_OK;
-}
-
-/* Returns the model's own text of a language that can be chosen, or NULL. */
-static const char *choice(const serve *s, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count && name; i++) {
-        if (strcmp(name, s->targets[i]) == 0) {
-            return s->targets[i];
-        }
-    }
-    return NULL;
-}
-
-static cla_status read_source(const serve *s, serve_job *job, const json_t *object)
-{
-    const char *name = NULL;
-    CLA_TRY(read_name(object, "source", &name));
-    job->source = choice(s, s->source_count, name);
-    if (job->source) {
-        return CLA_OK;
-    }
-    return name && strcmp(name, "auto") == 0
-               ? CLA_OK
-               : check_language(name, "source", s->source);
-}
-
-/* A model with several targets takes each of them. Without one, and with the name that
- * the folder gives, a text begins with its ">>x<<". */
-static cla_status read_target(const serve *s, serve_job *job, const json_t *object)
-{
-    const char *name = NULL;
-    CLA_TRY(read_name(object, "target", &name));
-    job->target = choice(s, s->target_count, name);
-    if (job->target) {
-        return CLA_OK;
-    }
-    if (name && s->target_count && strcmp(name, s->target) != 0) {
-        return cla_fail(CLA_E_INPUT,
-                        "\"target\" is %.40s, this model has %s and %zu others: see "
-                        "/languages",
-                        name, s->targets[0], s->target_count - 1);
-    }
-    return s->any ? CLA_OK : check_language(name, "target", s->target);
-}
 
 /* A form has its numbers as text. */
 static cla_status read_alternatives(serve_job *job, const json_t *object)
@@ -95,15 +27,17 @@ static cla_status read_alternatives(serve_job *job, const json_t *object)
     return CLA_OK;
 }
 
-cla_status serve_read_translate(const serve *s, serve_job *job, const json_t *object)
+cla_status serve_read_translate(serve_job *job, const json_t *object)
 {
     const char *format = NULL;
-    CLA_TRY(read_name(object, "format", &format));
-    if (format && strcmp(format, "text") != 0) {
-        return cla_fail(CLA_E_INPUT, "\"format\" must be \"text\"");
+    CLA_TRY(serve_read_name(object, "format", &format));
+    job->html = format && strcmp(format, "html") == 0;
+    if (format && !job->html && strcmp(format, "text") != 0) {
+        return cla_fail(CLA_E_INPUT, "\"format\" must be \"text\" or \"html\"");
     }
-    CLA_TRY(read_source(s, job, object));
-    CLA_TRY(read_target(s, job, object));
+    if (job->html && !cla_markup_there()) {
+        return cla_fail(CLA_E_INPUT, "\"format\": clattn was built without Gumbo");
+    }
     return read_alternatives(job, object);
 }
 
@@ -136,20 +70,44 @@ static json_t *join_lines(const serve_text *line, size_t n, size_t i, bool *any)
     return joined;
 }
 
-json_t *serve_translation(const serve_job *job, size_t entry)
+/* Puts the i-th translations of an entry's texts into the places of their parts. */
+static json_t *write_parts(const serve_job *job, size_t entry, size_t i, bool *any)
+{
+    const serve_text *part = job->text + job->first[entry];
+    const size_t n = job->first[entry + 1] - job->first[entry];
+    const char **text = NULL;
+    cla_text all = { 0 };
+    cla_status status = cla_alloc(&text, n + 1, sizeof *text);
+    for (size_t k = 0; k < n && !status; k++) {
+        text[k] = json_string_value(nth(&part[k], i, any));
+    }
+    status = status ? status : cla_document_write(&job->document[entry], text, &all);
+    json_t *joined = status ? NULL : json_stringn(all.data, all.size);
+    cla_text_free(&all);
+    free(text);
+    return joined;
+}
+
+/* Returns the i-th translation of an entry, as join_lines does. */
+static json_t *join(const serve_job *job, size_t entry, size_t i, bool *any)
 {
     const size_t first = job->first[entry], n = job->first[entry + 1] - first;
+    return job->html ? write_parts(job, entry, i, any)
+                     : join_lines(job->text + first, n, i, any);
+}
+
+json_t *serve_translation(const serve_job *job, size_t entry)
+{
     bool any = false;
-    return join_lines(job->text + first, n, 0, &any);
+    return join(job, entry, 0, &any);
 }
 
 json_t *serve_alternatives(const serve_job *job, size_t entry)
 {
-    const size_t first = job->first[entry], n = job->first[entry + 1] - first;
     json_t *list = json_array();
     for (size_t i = 1; i < job->best; i++) {
         bool any = false;
-        json_t *text = join_lines(job->text + first, n, i, &any);
+        json_t *text = join(job, entry, i, &any);
         if (!any) {
             json_decref(text);
             break;
@@ -160,57 +118,4 @@ json_t *serve_alternatives(const serve_job *job, size_t entry)
         }
     }
     return list;
-}
-
-/* ---- languages ------------------------------------------------------------------- */
-
-static json_t *language(const char *code, json_t *targets)
-{
-    return json_pack("{s:s,s:s,s:o}", "code", code, "name", code, "targets", targets);
-}
-
-/* Returns the names of all targets. */
-static json_t *list_targets(const serve *s)
-{
-    json_t *list = s->target_count ? json_array() : json_pack("[s]", s->target);
-    for (size_t i = 0; i < s->target_count; i++) {
-        json_array_append_new(list, json_string(s->targets[i]));
-    }
-    return list;
-}
-
-static json_t *list_languages(const serve *s)
-{
-    const size_t n = s->target_count ? s->target_count : 1;
-    json_t *list = json_array();
-    int failed =
-        s->source_count
-            ? 0
-            : json_array_append_new(list, language(s->source, list_targets(s)));
-    for (size_t i = 0; i < n; i++) {
-        const char *name = s->target_count ? s->targets[i] : s->target;
-        json_t *targets = s->source_count ? list_targets(s) : json_array();
-        failed |= json_array_append_new(list, language(name, targets));
-    }
-    if (failed) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
-}
-
-static json_t *list_settings(const serve *s)
-{
-    const char *own = choice(s, s->target_count, s->target);
-    const char *target = own || !s->target_count ? s->target : s->targets[0];
-    return json_pack("{s:b,s:i,s:b,s:i,s:b,s:{s:{s:s,s:s},s:{s:s,s:s}},s:b,s:[]}",
-                     "apiKeys", 0, "charLimit", -1, "filesTranslation", 0,
-                     "frontendTimeout", 500, "keyRequired", 0, "language", "source",
-                     "code", s->source, "name", s->source, "target", "code", target,
-                     "name", target, "suggestions", 0, "supportedFilesFormat");
-}
-
-json_t *serve_describe(const serve *s, const char *path)
-{
-    return strcmp(path, "/languages") == 0 ? list_languages(s) : list_settings(s);
 }

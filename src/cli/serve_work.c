@@ -25,33 +25,64 @@ static cla_status set_translations(serve_text *text, const cla_translation *out,
     return text->result ? CLA_OK : no_memory();
 }
 
+/* Replaces lines with their translations into the language between two models. */
+static cla_status translate_before(const serve_worker *w, const struct serve_pivot *p,
+                                   const char **line, cla_translation *out, size_t n)
+{
+    cla_model *model = cla_model_worker(p->with->model, w->number);
+    const cla_translate_options options = {
+        .beam = p->with->beam,
+        .length_penalty = p->with->alpha,
+        .batch = w->s->limits->batch,
+        .source = p->source,
+        .target = p->target,
+        .split = !w->s->whole,
+    };
+    CLA_TRY(cla_model_translate(model, out, line, n, &options));
+    for (size_t i = 0; i < n; i++) {
+        line[i] = out[i].text; // the model's, which does not translate meanwhile
+    }
+    serve_count_cut(w->s, cla_model_cut(model));
+    return CLA_OK;
+}
+
+static cla_status translate_lines(const serve_worker *w, const serve_job *job,
+                                  const char **line, cla_translation *out, size_t n)
+{
+    const serve_translator *with = job->with;
+    cla_model *model = cla_model_worker(with->model, w->number);
+    const int best = (int)job->best;
+    const cla_translate_options options = {
+        .beam = best > with->beam ? best : with->beam,
+        .length_penalty = with->alpha,
+        .batch = w->s->limits->batch,
+        .best = best,
+        .source = job->source,
+        .target = job->target,
+        .split = !w->s->whole,
+    };
+    if (job->pivot.with) CLA_TRY(translate_before(w, &job->pivot, line, out, n));
+    CLA_TRY(cla_model_translate(model, out, line, n, &options));
+    serve_count_cut(w->s, cla_model_cut(model));
+    return CLA_OK;
+}
+
 /* Translates texts whose jobs want the same. */
 static cla_status translate_alike(const serve_worker *w, const serve_unit *unit,
                                   size_t n)
 {
-    const serve_limits *limits = w->s->limits;
-    const int best = (int)unit->job->best;
-    const cla_translate_options options = {
-        .beam = best > limits->beam ? best : limits->beam,
-        .length_penalty = limits->alpha,
-        .batch = limits->batch,
-        .best = best,
-        .source = unit->job->source,
-        .target = unit->job->target,
-        .split = !w->s->whole,
-    };
+    const size_t best = unit->job->best;
     const char **line = NULL;
     cla_translation *out = NULL;
     cla_status status = cla_alloc(&line, n, sizeof *line);
-    status = status ? status : cla_alloc(&out, n * (size_t)best, sizeof *out);
+    status = status ? status : cla_alloc(&out, n * best, sizeof *out);
     for (size_t i = 0; i < n && !status; i++) {
         line[i] = unit[i].text->text;
     }
-    status = status ? status : cla_model_translate(w->model, out, line, n, &options);
+    status = status ? status : translate_lines(w, unit->job, line, out, n);
     for (size_t i = 0; i < n && !status; i++) {
-        status = set_translations(unit[i].text, out + i * (size_t)best, (size_t)best);
+        status = set_translations(unit[i].text, out + i * best, best);
     }
-    serve_count_cut(w->s, status ? 0 : cla_model_cut(w->model));
     free(line);
     free(out);
     return status;
@@ -59,11 +90,14 @@ static cla_status translate_alike(const serve_worker *w, const serve_unit *unit,
 
 static bool alike(const serve_job *a, const serve_job *b)
 {
-    return a->best == b->best && a->source == b->source && a->target == b->target;
+    const struct serve_pivot *p = &a->pivot, *q = &b->pivot;
+    return a->best == b->best && a->with == b->with && a->source == b->source &&
+           a->target == b->target && p->with == q->with && p->source == q->source &&
+           p->target == q->target;
 }
 
-/* Translates in one call after the other what can go into one: texts of one target and
- * number of alternatives. */
+/* Translates in one call after the other what can go into one: texts of one model,
+ * target and number of alternatives. */
 static cla_status translate(const serve_worker *w, const serve_unit *unit, size_t n)
 {
     serve_unit *group = NULL;
@@ -142,9 +176,9 @@ static cla_status tag(const serve_worker *w, const serve_unit *unit, size_t n)
 {
     sentences s = { 0 };
     cla_status status = take_words(&s, unit, n);
-    status = status
-                 ? status
-                 : cla_model_tag_sentences(w->model, s.tag, s.word, s.length, n, NULL);
+    status = status ? status
+                    : cla_model_tag_sentences(cla_model_worker(w->s->model, w->number),
+                                              s.tag, s.word, s.length, n, NULL);
     status = status ? status : set_tags(&s, unit, n);
     free(s.word);
     free(s.tag);
@@ -201,8 +235,9 @@ static cla_status answer(const serve_worker *w, const serve_unit *unit, size_t n
         const char *const *passage = (const char *const *)&unit[i].job->passage;
         question[i] = (cla_question){ unit[i].text->text, passage, 1 };
     }
-    status =
-        status ? status : cla_model_ask(w->model, out, found, question, n, &options);
+    status = status ? status
+                    : cla_model_ask(cla_model_worker(w->s->model, w->number), out,
+                                    found, question, n, &options);
     for (size_t i = 0; i < n && !status; i++) {
         status = set_answers(&unit[i], out + i * best, found[i]);
     }
@@ -256,7 +291,8 @@ static cla_status check_length(const serve_worker *w, const serve_unit *unit)
     const size_t most = (size_t)w->s->limits->max_words;
     size_t count = text->size; // no text has more words than bytes
     if (w->s->kind == SERVE_TRANSLATE) {
-        CLA_TRY(cla_model_pieces(w->model, &count, text->text, false));
+        CLA_TRY(cla_model_pieces(cla_model_worker(unit->job->with->model, w->number),
+                                 &count, text->text, false));
     } else if (count > most) {
         count = cla_count_words(text->text, BLANKS);
     }

@@ -30,6 +30,7 @@ const reader_sample reader_samples[] = {
       .read = read_config, .json = true },
     { "conllu", ROW("1", "a") ROW("2", "b") "\n" ROW("1", "c"), ROW("1", "a") "x\ty\n",
       .read = read_conllu },
+    { "document", .elsewhere = "cli/translate.sh" },
     { "dureader", QUESTION QUESTION, QUESTION "{\"question_id\": 7}\n",
       .read = read_dureader },
     { "given", .elsewhere = "cli/lines.sh" },

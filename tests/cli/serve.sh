@@ -38,6 +38,17 @@ toy_poems "$work/poems"
 check 'trains a poet' train poem-ppg poet --set "data=$work/poems" --set hidden=8 --set depth=1 \
     --set vector_epochs=1 --set word_count=2 --set word_ratio=1 --set steps=1 --set batch=8
 
+check 'trains the other way' train nmt-plain other --set "data=$work/text" --set source=de --set target=en \
+    --set dim=16 --set heads=2 --set inner=32 --set layers=1 --set merges=40 --set tokens=40 --set warmup=20 \
+    --set lr=0.4 --set dev=dev --set test=test --set steps=20 --set eval_every=20 --set warm_start=
+for name in train dev test; do cp "$work/text/$name.en" "$work/text/$name.xx"; done
+check 'trains a third' train nmt-plain third --set "data=$work/text" --set source=de --set target=xx \
+    --set dim=16 --set heads=2 --set inner=32 --set layers=1 --set merges=40 --set tokens=40 --set warmup=20 \
+    --set lr=0.4 --set dev=dev --set test=test --set steps=30 --set eval_every=30 --set warm_start=
+check 'refuses a translator beside a tagger' says 2 "several models have to be translators: $work/tagger" \
+    "$clattn" serve --model "$work/translator" --model "$work/tagger" --port 0
+check 'refuses a tagger beside a translator' says 2 "several models have to be translators: $work/tagger" \
+    "$clattn" serve --model "$work/tagger" --model "$work/translator" --port 0
 check 'refuses a poet' says 2 'serve needs a translator, a tagger or a reader: this is a poet' \
     "$clattn" serve --model "$work/poet" --port 0
 check 'refuses a host by name' says 2 "--host is 'nowhere.invalid'" \
@@ -50,10 +61,15 @@ if "$clattn" import "$source/tests/data/marian" --out "$work/languages" >"$work/
     python3 "$source/tests/cli/import_variants.py" "$source/tests/data/marian" "$work/hf" \
         no_languages && "$clattn" import "$work/hf" --out "$work/no_languages" >"$work/out" 2>&1
 fi
-for part in translator tagger reader errors forms json_forms languages alternatives paragraphs pages_of_others page batches workers answers full hostile busy drain; do
+no_markup=$("$clattn" translate --model "$work/translator" --format html </dev/null 2>&1 | grep 'built without')
+for part in translator tagger reader errors forms json_forms several pivot detect languages alternatives paragraphs markup pages_of_others page batches workers answers full hostile busy drain; do
     if [ $part = workers ] && [ "$units" -lt 2 ]; then continue; fi
     if [ $part = languages ] && [ ! -d "$work/languages" ]; then
         echo 'skipped serve languages: built without SentencePiece'
+        continue
+    fi
+    if [ $part = markup ] && [ -n "$no_markup" ]; then
+        echo 'skipped serve markup: built without Gumbo and MD4C'
         continue
     fi
     if [ $part = page ] && ! command -v curl >/dev/null; then

@@ -4,6 +4,7 @@ usage: tests/cli/serve_client.py PART CLATTN WORK
 WORK has the models translator, tagger and reader. Nothing depends on how long something
 takes: where requests have to meet in a batch, the service waits for a minute at most."""
 import collections
+import html
 import http.client
 import json
 import os
@@ -25,8 +26,8 @@ class Service:
     """A running service: `with Service("tagger", "--wait", "5") as s`."""
 
     def __init__(self, model, *options):
-        self.arguments = [clattn, "serve", "--model", f"{work}/{model}", "--port", "0",
-                          *options]
+        several = [x for name in model.split() for x in ("--model", f"{work}/{name}")]
+        self.arguments = [clattn, "serve", *several, "--port", "0", *options]
 
     def __enter__(self):
         self.process = subprocess.Popen(self.arguments, stdout=subprocess.PIPE,
@@ -129,8 +130,8 @@ def translator():
             equal(s.post("/translate", {"q": line}), (200, {"translatedText": words}))
         equal(s.post("/translate", {"q": lines, "source": "en", "target": "de",
                                     "format": "text"}), (200, {"translatedText": wanted}))
-        equal(s.post("/translate", {"q": "\r\n".join(lines), "source": "auto"}),
-              (200, {"translatedText": "\n".join(wanted)}))
+        got = s.post("/translate", {"q": "\r\n".join(lines), "source": "auto"})
+        equal((got[0], got[1]["translatedText"]), (200, "\n".join(wanted)))
         equal(s.post("/translate", {"q": []}), (200, {"translatedText": []}))
         languages = json.loads(s.raw("GET", "/languages")[2])
         equal([x["code"] for x in languages], ["en", "de"])
@@ -213,7 +214,7 @@ def errors():
         refused(s.post("/translate", {"q": "a", "source": "fr"}), 400, '"source" is fr')
         refused(s.post("/translate", {"q": "a", "target": "auto"}), 400, '"target" is auto')
         refused(s.post("/translate", {"q": "a", "target": 1}), 400, "must be a string")
-        refused(s.post("/translate", {"q": "a", "format": "html"}), 400, '"format" must be')
+        refused(s.post("/translate", {"q": "a", "format": "xml"}), 400, '"format" must be')
         refused(s.post("/translate", {"q": "a " * 200}), 413, "more than 50")
         equal(s.post("/translate", {"q": "a " * 20})[0], 200)
         refused(s.post("/translate", {"q": ["a"] * 10}), 413, "10 texts, more than the 9")
@@ -289,6 +290,77 @@ def languages():
         assert "translations were cut at 23 pieces" in log, log
 
 
+def several():
+    """Two translators in one service; the languages of a request choose."""
+    with open(f"{work}/other/config.json", encoding="utf-8") as file:
+        config = json.load(file)
+    equal((config["source"], config["target"]), ("de", "en"))
+    there = command("translate", "translator", "".join(x + "\n" for x in lines)).split("\n")[:-1]
+    back = command("translate", "other", "".join(x + "\n" for x in there)).split("\n")[:-1]
+    with Service("translator other") as s:
+        found = together([lambda: s.post("/translate", {"q": lines, "source": "en", "target": "de"}),
+                          lambda: s.post("/translate", {"q": there, "source": "de", "target": "en"}),
+                          lambda: s.post("/translate", {"q": there, "target": "en"}),
+                          lambda: s.post("/translate", {"q": lines})])
+        equal(found, [(200, {"translatedText": x}) for x in (there, back, back, there)])
+        equal(json.loads(s.raw("GET", "/languages")[2]), [
+            {"code": "en", "name": "en", "targets": ["de"]},
+            {"code": "de", "name": "de", "targets": ["en"]}])
+        refused(s.post("/translate", {"q": "a", "source": "de", "target": "fr"}), 400,
+                "none of 2 models translates from de to fr")
+        refused(s.post("/translate", {"q": "a", "source": "fr", "target": "en"}), 400,
+                "none of 2 models translates from fr to en")
+
+
+def pivot():
+    """Where no model has a pair, two of them have it, with a language between them."""
+    there = command("translate", "translator", "".join(x + "\n" for x in lines)).split("\n")[:-1]
+    last = command("translate", "third", "".join(x + "\n" for x in there)).split("\n")[:-1]
+    with Service("translator third") as s:
+        ask = {"q": lines, "source": "en", "target": "xx"}
+        found = together([lambda: s.post("/translate", ask),
+                          lambda: s.post("/translate", {**ask, "target": "de"}),
+                          lambda: s.post("/translate", {"q": there, "source": "de",
+                                                        "target": "xx"})])
+        equal(found, [(200, {"translatedText": x}) for x in (last, there, last)])
+        got = s.post("/translate", {**ask, "alternatives": 2})[1]
+        equal([len(x) <= 2 for x in got["alternatives"]], [True] * len(lines))
+        equal(json.loads(s.raw("GET", "/languages")[2]), [
+            {"code": "en", "name": "en", "targets": ["de", "xx"]},
+            {"code": "de", "name": "de", "targets": ["xx"]},
+            {"code": "xx", "name": "xx", "targets": []}])
+        refused(s.post("/translate", {**ask, "source": "xx"}), 400,
+                "none of 2 models translates from xx to xx")
+
+
+def detect():
+    """The language of a text, and the translator that it chooses."""
+    text = {"en": "This is a text in the language of the country, and it has some words.",
+            "de": "Das ist ein Text in der Sprache des Landes, und er hat einige Worte."}
+    with Service("translator other") as s:
+        for code, words in text.items():
+            other = {"en": "de", "de": "en"}[code]
+            status, found = s.post("/detect", {"q": words})
+            if status == 400 and "built without libexttextcat" in found["error"]:
+                print("skipped: built without libexttextcat")
+                return
+            equal((status, found[0]["language"]), (200, code))
+            assert 0 < found[0]["confidence"] <= 100, found
+            body = urllib.parse.urlencode({"q": words})
+            equal(json.loads(s.raw("POST", "/detect", body, {
+                "Content-Type": "application/x-www-form-urlencoded"})[2]), found)
+            known = s.post("/translate", {"q": words, "source": code, "target": other})[1]
+            for asked in {"target": other}, {}:
+                equal(s.post("/translate", {"q": words, "source": "auto", **asked}),
+                      (200, {**known, "detectedLanguage": found[0]}))
+        equal(s.post("/detect", {"q": ""})[0], 200)
+        refused(s.post("/detect", {"q": ["a"]}), 400, '"q" must be a string')
+        refused(s.post("/detect", {}), 400, '"q" must be a string')
+        refused(s.raw("GET", "/detect"), 405, "/detect takes POST")
+    with Service("tagger") as s:
+        refused(s.post("/detect", {"q": "a"}), 404, "the model is a tagger")
+
+
 def alternatives():
     """The n best translations of a text, and of each of its lines."""
     best = command("translate", "translator", lines[0] + "\n", "--beam", "3", "--nbest", "3")
@@ -319,6 +391,31 @@ def paragraphs():
     for options, wanted in ((), parts), (("--no-split",), whole):
         with Service("translator", *options) as s:
             equal(s.post("/translate", {"q": text}), (200, {"translatedText": wanted}))
+
+
+def markup():
+    """The texts of HTML are translated as lines are; the markup stays."""
+    page = ("<h1 class=x>%s</h1>\n<p>%s<br>\n %s &amp; <b>%s</b><pre>\n dog </pre><code>cat</code>"
+            "<!-- the --> 42")
+    some = lines[0], lines[1], lines[3], lines[4]
+    with Service("translator", "--beam", "2") as s:
+        wanted = [x[0] for x in (s.post("/translate", {"q": [y]})[1]["translatedText"]
+                  for y in (*some[:2], some[2] + " &", some[3]))]
+        told = page.replace(" &amp;", "") % tuple(html.escape(x, False) for x in wanted)
+        ask = {"q": page % some, "format": "html"}
+        equal(s.post("/translate", ask), (200, {"translatedText": told}))
+        equal(s.post("/translate", {**ask, "q": [page % some, "", "<br>"]}),
+              (200, {"translatedText": [told, "", "<br>"]}))
+        body = urllib.parse.urlencode({**ask, "alternatives": 1})
+        got = json.loads(s.raw("POST", "/translate", body, {
+            "Content-Type": "application/x-www-form-urlencoded"})[2])
+        equal(got["translatedText"], told)
+        equal([re.sub(">[^<>]*", ">", x) for x in got["alternatives"]],
+              [re.sub(">[^<>]*", ">", told)] * len(got["alternatives"]))
+        refused(s.post("/translate", {"q": "<b>" * 40000, "format": "html"}), 400,
+                "40000 tags, more than 30000")
+        refused(s.post("/translate", {"q": "a", "format": "rtf"}), 400,
+                '"format" must be "text" or "html"')
 
 
 def pages_of_others():

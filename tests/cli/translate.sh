@@ -53,6 +53,26 @@ check 'gives a line for a line' \
     test "$(printf '\r\n\303\251\344\270\255 \001x\nthe' | translate --batch-lines 2 | wc -l)" = 3
 check 'gives nothing for nothing' nothing translate
 
+# Documents: the markup stays, and each text is translated as a line.
+if "$clattn" translate --model "$run" --format html </dev/null 2>&1 | grep -q 'built without'; then
+    echo 'skipped documents: built without Gumbo and MD4C'
+    documents=''
+else
+    documents='html markdown'
+fi
+for format in $documents; do
+    check "forty pages of $format lose nothing" \
+        python3 "$source/tests/cli/document.py" "$format" "$clattn" "$run"
+    check "nothing of $format is nothing" nothing translate --format "$format"
+    check "$format has no n best" says 2 "--format $format and --nbest: one of them" \
+        translate --beam 2 --nbest 2 --format "$format"
+done
+# Line ends of the markup stay as they are.
+document() { translate --format html <"$work/read" | tr -d '\r'; }
+[ -z "$documents" ] || check 'reads a document, whatever its line ends' \
+    reader document $'<p>the red cat sleeps.\n a blue dog</p>\n<br>\n' document
+check 'refuses another format' says 2 "--format is 'rtf', must be text, html or markdown" translate --format rtf
+
 # Workers, on shares of the device, give the same lines in the same order.
 units=$(compute_units "$clattn")
 for ((i = 0; i < 40; i++)); do cat "$work/in"; done >"$work/many"

@@ -19,6 +19,7 @@ const fuzz_target fuzz_targets[] = {
     { "golden", fuzz_golden },
     { "lexicon", fuzz_lexicon },
     { "lines", fuzz_lines },
+    { "markup", fuzz_markup },
     { "package", fuzz_package },
     { "poems", fuzz_poems },
     { "prepared", fuzz_prepared },

@@ -11,10 +11,10 @@
 static const char *const folders[] = { "translator", "tagger", "reader" };
 
 /* Works on all texts of the job, in batches like those of a worker. */
-static void work(serve *s, cla_model *model, serve_job *job)
+static void work(serve *s, serve_job *job)
 {
     serve_unit unit[4];
-    const serve_worker worker = { .s = s, .model = model, .unit = unit };
+    const serve_worker worker = { .s = s, .unit = unit };
     while (job->taken < job->count) {
         size_t n = 0;
         for (; n < (size_t)s->limits->batch && job->taken < job->count; n++) {
@@ -54,11 +54,15 @@ static void answer(serve_kind kind, cla_model *model, bool form, const fuzz_part
         .batch = 4, .queue = 64, .body = 8192, .max_words = 32, .beam = 2, .alpha = 0.6
     };
     serve s = { .kind = kind, .model = model, .limits = &limits, .origin = "" };
-    FUZZ_CHECK(kind != SERVE_TRANSLATE || !serve_read_languages(&s), "%s", cla_error());
+    serve_translator only = { .model = model };
+    FUZZ_CHECK(kind != SERVE_TRANSLATE || !serve_read_languages(&only, &limits), "%s",
+               cla_error());
+    s.translator = &only;
+    s.translators = 1;
     serve_job job = { .code = 0 };
     if (fuzz_ok(serve_read_job(&s, &job, body->data, body->size, form))) {
         if (!job.code) {
-            work(&s, model, &job);
+            work(&s, &job);
         }
         check(&job);
     }

@@ -1,4 +1,4 @@
-/* text.c - fuzz targets: lines, vocabularies, lexicons, poems, CoNLL-U. */
+/* text.c - fuzz targets: lines, vocabularies, lexicons, poems, CoNLL-U, documents. */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -6,6 +6,7 @@
 #include "text/bitext.h"
 #include "text/conllu.h"
 #include "text/lexicon.h"
+#include "text/markup.h"
 #include "text/poems.h"
 #include "text/split.h"
 #include "text/themes.h"
@@ -298,4 +299,44 @@ void fuzz_poems(const uint8_t *data, size_t size)
         use_poems(&poems);
     }
     cla_poems_free(&poems);
+}
+
+/* ---- documents ------------------------------------------------------------------- */
+
+/* Checks that the parts lie in order inside of the source. */
+static void check_places(const cla_document *d)
+{
+    size_t end = 0;
+    for (size_t i = 0; i < d->count; i++) {
+        const cla_part *part = &d->part[i];
+        FUZZ_CHECK(part->at >= end && part->size && part->size <= d->size - part->at,
+                   "part %zu at %zu of %zu", i, part->at, d->size);
+        FUZZ_CHECK(!strpbrk(part->text, "\n\t\r"), "part %zu has line ends", i);
+        end = part->at + part->size;
+    }
+}
+
+/* The first byte chooses HTML or Markdown. */
+void fuzz_markup(const uint8_t *data, size_t size)
+{
+    const char *source = (const char *)data + (size > 0);
+    const size_t bytes = size - (size > 0);
+    const cla_markup markup = size && *data % 2 ? CLA_MARKUP_MARKDOWN : CLA_MARKUP_HTML;
+    cla_document d;
+    cla_text out = { 0 };
+    if (!cla_markup_there() || memchr(source, 0, bytes) ||
+        cla_utf8_check(source, bytes) < bytes ||
+        !fuzz_ok(cla_document_read(&d, markup, source, bytes))) {
+        return;
+    }
+    check_places(&d);
+    const char **texts = calloc(d.count + 1, sizeof *texts);
+    for (size_t i = 0; i < d.count && texts; i++) {
+        texts[i] = d.part[i].text;
+    }
+    FUZZ_CHECK(texts && !cla_document_write(&d, texts, &out), "%s", cla_error());
+    FUZZ_CHECK(cla_utf8_check(out.data, out.size) == out.size, "not UTF-8");
+    free(texts);
+    cla_text_free(&out);
+    cla_document_free(&d);
 }

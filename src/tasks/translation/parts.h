@@ -25,7 +25,7 @@ typedef struct translation_parts {
  * lines  in   [n] UTF-8; they must live as long as the parts
  *
  * Errors: CLA_E_NOMEM. */
-cla_status cla_translation_parts_make(translation_parts *parts, const translation *t,
+cla_status cla_translation_parts_make(translation_parts *parts, translation *t,
                                       const char *const *lines, size_t n);
 void cla_translation_parts_free(translation_parts *parts);
 

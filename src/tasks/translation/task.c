@@ -129,6 +129,7 @@ static void close_task(cla_task *task)
     cla_transformer_fini(&t->model);
     cla_subwords_free(&t->source);
     cla_subwords_free(&t->target);
+    cla_sentences_free(&t->sentences);
     cla_bitext_free(&t->text);
     cla_prepared_close(&t->prepared);
     cla_buckets_free(&t->buckets);
