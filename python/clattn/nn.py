@@ -7,6 +7,7 @@ functional_call and DistributedDataParallel work as with PyTorch's own.
 from clattn._layers import HardAttention, Levels, SelfAttention
 from clattn._multihead import MultiheadAttention, swap_attention
 from clattn._recurrent import GRU, LSTM
+from clattn._tagger import Sentences, Tagger
 
 __all__ = [
     "GRU",
@@ -15,5 +16,7 @@ __all__ = [
     "Levels",
     "MultiheadAttention",
     "SelfAttention",
+    "Sentences",
+    "Tagger",
     "swap_attention",
 ]
