@@ -5,9 +5,10 @@
 # Debian's packages for ARM64 are unpacked into build-arm64/root; nothing of them is
 # installed. Then the program is built, and golden cases of the operators run under qemu-user
 # with PoCL for that processor; without operators those of all, `verify`, and ten steps of
-# a tagger. Needs the network the first time. CLATTN_MINUTES is the time of all golden
-# cases together; without it there is no limit. Operators that it cuts off are listed with
-# the runs that were right until then. A later call finds the kernels that are compiled.
+# a tagger. Needs the network the first time. CLATTN_MINUTES is the time of `verify', and
+# that of all golden cases together; without it there is no limit, and it takes hours, as
+# the driver's compiler is emulated, too. What the limit cuts off is named, with the runs
+# that were right until then. A later call finds the kernels that are compiled.
 # shellcheck disable=SC2317 # functions are called by `run`
 cd "$(dirname "$0")/.." || exit 2
 . tools/common.sh
@@ -77,9 +78,9 @@ golden() {
         : >"$work/operator.jsonl"
         if [ -n "$end" ]; then
             limit=$((end - $(date +%s)))
-            [ $limit -gt 0 ] || code=124
+            [ "$limit" -gt 0 ] || code=124
         fi
-        [ $code -ne 0 ] || clattn verify --json "tests/data/golden/$op" >"$work/operator.jsonl" || code=$?
+        [ "$code" -ne 0 ] || clattn verify --json "tests/data/golden/$op" >"$work/operator.jsonl" || code=$?
         case $code in
         0) ;;
         124 | 137) cut+=("$op ($(right "$work/operator.jsonl"))") ;;
@@ -94,8 +95,12 @@ golden() {
 }
 
 verify() {
-    clattn verify --json >"$work/verify.jsonl" || return 1
+    local code=0 limit=0
+    [ -z "${CLATTN_MINUTES:-}" ] || limit=${CLATTN_MINUTES}m
+    clattn verify --json >"$work/verify.jsonl" || code=$?
     echo "$(right "$work/verify.jsonl") built-in runs are right"
+    [ "$code" -ne 124 ] || echo 'cut off by time: the other built-in runs'
+    ! grep '"ok":false' "$work/verify.jsonl" && { [ "$code" -eq 0 ] || [ "$code" -eq 124 ]; }
 }
 
 tagger() {
