@@ -24,8 +24,7 @@ there() { inside_root "$root" /stranger env OMP_WAIT_POLICY=passive "$@"; }
 make_root() {
     rm -rf "$root" && mkdir -p "$work" && bare_root "$root" && mkdir "$root/stranger" || return 1
     cp "$wheel" "$root/stranger/"
-    cp -r examples docs tests pyproject.toml "$root/stranger/"
-    cp tools/notebook.py "$root/stranger/"
+    cp -r README.md examples docs tests tools pyproject.toml "$root/stranger/"
     # shellcheck disable=SC2086 # words
     there apt-get -qq update &&
         there env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
@@ -42,18 +41,19 @@ installed() {
 
 # The blocks of the page whose packages are there, in one process.
 page() {
-    there /venv/bin/python notebook.py docs/python.md page.ipynb &&
-        there /venv/bin/python -c '
-import importlib.util, json
+    there /venv/bin/python tools/notebook.py docs/python.md page.ipynb &&
+        there env PYTHONPATH=tests/python /venv/bin/python -c '
+import json
+from test_docs import has
 script = ""
 for cell in json.load(open("page.ipynb"))["cells"]:
-    tags = [tag.removeprefix("needs-") for tag in cell["metadata"].get("tags", [])]
-    if cell["cell_type"] == "code" and all(map(importlib.util.find_spec, tags)):
+    tags = [t.removeprefix("needs-").replace("-", " ") for t in cell["metadata"].get("tags", [])]
+    if cell["cell_type"] == "code" and all(map(has, tags)):
         script += "".join(cell["source"]) + "\n"
 open("page.py", "w").write(script)' && there /venv/bin/python page.py
 }
 
-tests() { there /venv/bin/python -m pytest -q -p no:cacheprovider tests/python -k 'torch or sdpa'; }
+tests() { there /venv/bin/python -m pytest -q -p no:cacheprovider tests/python -k torch; }
 
 plotted() {
     there /venv/bin/clattn plot runs/python runs/events --out curve.svg && [ -s "$root/stranger/curve.svg" ]
