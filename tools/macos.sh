@@ -25,6 +25,15 @@ case " \$* " in
 *' -Wl,--version '*) echo 'ld: unknown option: --version' >&2 && exit 1 ;;
 *' -Wl,-v '*) echo '@(#)PROGRAM:ld  PROJECT:ld64-609' >&2 && exit 0 ;;
 esac
+whole=
+for argument; do # Zig takes no list of exports, and a library after -force_load, not beside it
+    shift
+    case \$whole\$argument in
+    -Wl,-exported_symbols_list,*) ;;
+    -Wl,-force_load) whole=-Wl,-force_load, ;;
+    *) set -- "\$@" "\$whole\$argument" && whole= ;;
+    esac
+done
 exec "$work/zig/bin/python" -m ziglang cc -target aarch64-macos -UNDEBUG "\$@" # Zig defines it
 END
     printf '#!/bin/sh\nexec "%s/zig/bin/python" -m ziglang ar "$@"\n' "$work" >"$work/bin/macos-ar"

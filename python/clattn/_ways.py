@@ -243,13 +243,21 @@ class Relative(Way):
 
 
 class Direct(Way):
-    """Learned scores for pairs of positions and for distances. Dufter et al. 2020."""
+    """Learned scores for pairs of positions (p) and for distances (r). Dufter et al.
+    2020."""
 
-    def __init__(self, sizes: Sizes, rel_mode: str = "gather") -> None:
+    def __init__(
+        self, sizes: Sizes, rel_mode: str = "gather", positions: str = "p_r"
+    ) -> None:
         super().__init__(sizes)
         heads, t = sizes.heads, self.limit()
         spectral = choice("rel_mode", rel_mode, ["gather", "spectral"]) == 1
-        self.absolute = nn.Parameter(torch.randn(heads, t, t) / math.sqrt(t))
+        learned = choice("positions", positions, ["p", "r", "p_r"])
+        self.absolute = self.relative = None
+        if learned != 1:
+            self.absolute = nn.Parameter(torch.randn(heads, t, t) / math.sqrt(t))
+        if learned == 0:
+            return
         table = torch.randn(heads, 2 * t) / (2 * t) ** 0.25
         if spectral:
             self.spectrum = nn.Parameter(table)

@@ -54,21 +54,24 @@ def main() -> None:
 
 
 def _running(
-    arguments: Sequence[str], passed: Sequence[int] = (0,)
+    arguments: Sequence[str], passed: Sequence[int] = (0,), quiet: bool = False
 ) -> Generator[None, None, list[str]]:
-    """Runs the program with pauses; returns the lines that it printed.
+    """Runs the program with pauses; returns the lines that it printed. quiet: without
+    warnings.
 
     The program runs in its own session, so that Ctrl-C reaches only Python. Python then
     sends one SIGINT, waits until the program has saved its state, and raises again. The
     same happens to what is raised in a pause. On Windows it is a process group, and
     Ctrl-Break.
     """
+    environment = os.environ | ({"CLATTN_LOG": "error"} if quiet else {})
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             [find_program(), *arguments],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=errors,
+            env=environment,
             start_new_session=True,
             creationflags=_GROUP,
         )
@@ -91,9 +94,11 @@ def _running(
     return printed
 
 
-def _run(arguments: Sequence[str], passed: Sequence[int] = (0,)) -> list[str]:
+def _run(
+    arguments: Sequence[str], passed: Sequence[int] = (0,), quiet: bool = False
+) -> list[str]:
     """Runs the program to its end; returns the lines that it printed."""
-    steps = _running(arguments, passed)
+    steps = _running(arguments, passed, quiet)
     while True:
         try:
             next(steps)
@@ -122,9 +127,9 @@ def _message(said: str, failed: bool) -> str:
     return (ours or (failed and lines) or [""])[-1]
 
 
-def call(command: str, arguments: Sequence[str]) -> list[str]:
-    """The lines that a command printed."""
-    return _run([command, *arguments])
+def call(command: str, arguments: Sequence[str], quiet: bool = False) -> list[str]:
+    """The lines that a command printed; quiet: without its warnings."""
+    return _run([command, *arguments], quiet=quiet)
 
 
 def given(**options: object) -> list[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from clattn import _arguments as arguments
 from clattn.errors import FileError, InputError, UsageError
 from clattn.program import PathName, Row, read_log, train
 
-__all__ = ["read_runs", "sweep", "table"]
+__all__ = ["read_runs", "sweep", "table", "write_csv", "write_tensorboard"]
 
 
 def _settings(where: str, folder: Path) -> dict[str, Any]:
@@ -44,6 +46,14 @@ def _keys(where: str, name: str, value: Any) -> list[str]:
     return [text.decode() for text in arguments.texts(where, name, value)]
 
 
+def _folders(where: str, runs: Any) -> list[Path]:
+    alone = isinstance(runs, str) or hasattr(runs, "__fspath__")
+    some = [runs] if alone else arguments.items(where, "runs", runs, "paths")
+    return [
+        Path(arguments.path(where, f"runs[{i}]", run)) for i, run in enumerate(some)
+    ]
+
+
 def read_runs(
     runs: PathName | Iterable[PathName], settings: Sequence[str] = ()
 ) -> list[Row]:
@@ -55,18 +65,92 @@ def read_runs(
     A row has `run`, the settings, and what a line of the log has: `step`, `loss`.
     """
     where = "read_runs"
-    alone = isinstance(runs, str) or hasattr(runs, "__fspath__")
-    folders: list[Any] = (
-        [runs] if alone else arguments.items(where, "runs", runs, "paths")
-    )
     keys = _keys(where, "settings", settings)
     rows = []
-    for i, one in enumerate(folders):
-        folder = Path(arguments.path(where, f"runs[{i}]", one))
+    for folder in _folders(where, runs):
         known = _settings(where, folder) if keys else {}
         chosen = {key: _setting(where, known, key, folder) for key in keys}
         rows += [{"run": str(folder), **chosen, **row} for row in read_log(folder)]
     return rows
+
+
+# ---- other programs ------------------------------------------------------------------
+
+
+def write_csv(rows: Iterable[Row], file: PathName) -> None:
+    """Writes rows of read_runs, sweep or bench as a table (RFC 4180, UTF-8).
+
+    A column for each key, in the order in which rows first have it; a key that a row
+    lacks is an empty field.
+    """
+    where = "write_csv"
+    path = Path(arguments.path(where, "file", file))
+    given = arguments.items(where, "rows", rows, "rows")
+    for i, row in enumerate(given):
+        arguments.instance(where, f"rows[{i}]", row, Mapping)
+    columns = list(dict.fromkeys(key for row in given for key in row))
+    try:
+        with open(path, "w", encoding="utf-8", newline="") as out:
+            made = csv.DictWriter(out, columns)
+            made.writeheader()
+            made.writerows({k: _field(value) for k, value in r.items()} for r in given)
+    except OSError as error:
+        raise FileError(f"{where}: {path}: {error.strerror}") from error
+
+
+def _field(value: Any) -> Any:
+    return value if isinstance(value, str | int | float) else json.dumps(value)
+
+
+def write_tensorboard(
+    runs: PathName | Iterable[PathName], folder: PathName, along: str = "step"
+) -> int:
+    """Writes the curves of runs as event files, and returns the number of points.
+
+    runs    folders of runs; the curves of each are in a folder of its name in `folder`
+    folder  for `tensorboard --logdir`
+    along   the key of the other axis: "step" or "epoch"
+
+    Each number of a line of the log is a point, at the time of its line. Lines that an
+    earlier call wrote are written again: give it a new folder. Needs the package
+    tensorboard.
+    """
+    where = "write_tensorboard"
+    out = Path(arguments.path(where, "folder", folder))
+    (axis,) = _keys(where, "along", [along])
+    names: dict[str, Path] = {}
+    for run in _folders(where, runs):
+        name = run.resolve().name
+        if name in names:
+            raise UsageError(f"{where}: {names[name]} and {run} have the same name")
+        names[name] = run
+    points = {name: _points(run, axis) for name, run in names.items()}
+    try:
+        from tensorboard.summary import Writer
+    except ImportError as error:
+        raise UsageError(f"{where}: needs the package tensorboard: {error}") from error
+    for name, some in points.items():
+        writer = Writer(str(out / name))
+        for key, value, at, time in some:
+            writer.add_scalar(key, value, at, wall_time=time)
+        writer.close()
+    return sum(map(len, points.values()))
+
+
+def _points(run: Path, axis: str) -> list[tuple[str, float, int, float | None]]:
+    """Key, value, place and time of each number of a log."""
+    points = []
+    for i, row in enumerate(read_log(run)):
+        if not isinstance(row.get(axis), int):
+            raise InputError(f"{run}/log.jsonl:{i + 1}: no whole number {axis}")
+        when = None
+        if "time" in row:  # Python 3.10 knows no Z
+            text = row["time"].replace("Z", "+00:00")
+            when = datetime.fromisoformat(text).timestamp()
+        for key, value in row.items():
+            if key not in ("step", "epoch") and isinstance(value, int | float):
+                points.append((key, float(value), row[axis], when))
+    return points
 
 
 # ---- sweeps --------------------------------------------------------------------------

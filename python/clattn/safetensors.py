@@ -1,10 +1,11 @@
-"""Reads the files of weights and maps that the program writes."""
+"""Reads and writes files of weights and maps as the program does."""
 
 from __future__ import annotations
 
 import json
 import os
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,3 +52,19 @@ def read_safetensors(
         values = np.frombuffer(data[start + first : start + last], dtype)
         tensors[name] = values.reshape(entry["shape"]).copy()
     return tensors
+
+
+def write_safetensors(
+    path: str | os.PathLike[str], tensors: Mapping[str, np.ndarray[Any, Any]]
+) -> None:
+    """Writes tensors of float32 by name, without a hash."""
+    header, at, parts = {}, 0, []
+    for name, values in tensors.items():
+        data = values.astype("<f4").tobytes()
+        place = [at, at + len(data)]
+        header[name] = {"dtype": "F32", "shape": values.shape, "data_offsets": place}
+        parts.append(data)
+        at += len(data)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    Path(path).write_bytes(struct.pack("<Q", len(text)) + text + b"".join(parts))

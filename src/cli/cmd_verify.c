@@ -104,7 +104,9 @@ static cla_status print_object(const verification *v, const run_row *row)
     if (row->error) {
         json_object_set_new(o, "error", cli_json_text(row->error));
     }
-    return cli_print_json(o);
+    const cla_status status = cli_print_json(o);
+    fflush(stdout); // a driver may end the process in the next run
+    return status;
 }
 
 static cla_status print_row(verification *v, const run_row *row)

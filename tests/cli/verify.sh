@@ -135,6 +135,9 @@ expect 0 '^2 runs of 1 cases, 0 failed$' '' "$clattn" verify "$good"
 expect 0 '"schedule":"group"' '' "$clattn" verify --json "$good"
 lines 2
 json case op schedule device index uuid driver ok nmse max_abs worst
+# What is known when a driver ends the process, or a limit of time does, is printed.
+"$clattn" verify --json "$good" 2>"$work/err" | dd bs=65536 count=1 of="$work/out" 2>/dev/null
+lines 1
 CLATTN_SCHEDULE=tile expect 0 '"schedule":"tile"' '' "$clattn" verify "$good" --json
 lines 1
 CLATTN_SCHEDULE=auto expect 0 '^ok ' '' "$clattn" verify "$good"

@@ -14,11 +14,22 @@ EXAMPLES = [
     found
     for page in ("docs/python.md", "README.md")
     for found in re.findall(
-        r"^```python ?(\w*)\n(.*?)^```$",
+        r"^```python ?(\w*(?: [\d.]+)?)\n(.*?)^```$",
         (ROOT / page).read_text(encoding="utf-8"),
         re.M | re.S,
     )
 ]
+
+
+def has(needs: str) -> bool:
+    """Whether a module is there: "torch", or "torch 2.5" for that version at least."""
+    module, _, version = needs.partition(" ")
+    if not module or not importlib.util.find_spec(module):
+        return not module
+    if not version:
+        return True
+    own = re.findall(r"\d+", importlib.import_module(module).__version__)
+    return [int(n) for n in own[:2]] >= [int(n) for n in version.split(".")]
 
 
 def test_there_are_examples() -> None:
@@ -27,9 +38,9 @@ def test_there_are_examples() -> None:
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_an_example_runs(number: int, tmp_path: Path) -> None:
-    module, code = EXAMPLES[number]
-    if module:
-        pytest.importorskip(module)
+    needs, code = EXAMPLES[number]
+    if not has(needs):
+        pytest.skip(f"no {needs}")
     for name in ("examples", "tests"):  # the paths of the page
         (tmp_path / name).symlink_to(ROOT / name)
     command = [sys.executable, "-c", code]
@@ -53,7 +64,7 @@ def test_the_page_as_a_notebook(tmp_path: Path) -> None:
     script = ""
     for cell in code:
         tags = cell["metadata"].get("tags", [])
-        if all(importlib.util.find_spec(tag.removeprefix("needs-")) for tag in tags):
+        if all(has(tag.removeprefix("needs-").replace("-", " ")) for tag in tags):
             script += "".join(cell["source"]) + "\n"
     command = [sys.executable, "-c", script]
     subprocess.run(command, cwd=tmp_path, check=True, timeout=300)
@@ -67,8 +78,8 @@ def test_types_of_the_examples(tmp_path: Path) -> None:
     if not importlib.util.find_spec("mypy"):
         pytest.skip("no mypy")
     files = []
-    for number, (module, code) in enumerate(EXAMPLES):
-        if module and not importlib.util.find_spec(module):
+    for number, (needs, code) in enumerate(EXAMPLES):
+        if not has(needs):
             continue
         files.append(str(tmp_path / f"example{number}.py"))
         Path(files[-1]).write_text(code, encoding="utf-8")

@@ -1,5 +1,6 @@
 """Training event by event, sweeps, and tables of runs."""
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -91,6 +92,56 @@ def test_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         clattn.sweep(CONFIG, out, {"seed": [1, 1]})
     with pytest.raises(clattn.UsageError, match="a key without values"):
         clattn.sweep(CONFIG, out, {"seed": []})
+
+
+def test_csv(tmp_path: Path) -> None:
+    """A reader of CSV finds what the rows have, with quotes where they must be."""
+    rows: list[Row] = [
+        {"run": "a,b", "step": 1, "loss": 0.5, "name": 'a "word"\nmore'},
+        {"run": "é", "step": 2, "accuracy": 90.25, "list": [1, 2]},
+    ]
+    file = tmp_path / "runs.csv"
+    clattn.write_csv(rows, file)
+    with open(file, encoding="utf-8", newline="") as text:
+        found = list(csv.reader(text))
+    assert found == [
+        ["run", "step", "loss", "name", "accuracy", "list"],
+        ["a,b", "1", "0.5", 'a "word"\nmore', "", ""],
+        ["é", "2", "", "", "90.25", "[1, 2]"],
+    ]
+    with pytest.raises(clattn.DtypeError, match=r"rows\[0\]"):
+        clattn.write_csv([1], file)  # type: ignore[list-item]
+    with pytest.raises(clattn.FileError, match="nowhere"):
+        clattn.write_csv(rows, tmp_path / "nowhere/runs.csv")
+
+
+def test_tensorboard(tmp_path: Path) -> None:
+    """What TensorBoard reads of the event files is what the logs have."""
+    accumulator = pytest.importorskip(
+        "tensorboard.backend.event_processing.event_accumulator"
+    )
+    lines = (
+        '{"step":5,"epoch":1,"loss":2.5,"time":"2026-11-28T16:35:17Z"}\n'
+        '{"step":5,"epoch":1,"verdict":"new best","accuracy":50.5}\n'
+        '{"step":9,"epoch":2,"loss":1.25,"time":"2026-11-28T16:36:17Z"}\n'
+    )
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "log.jsonl").write_text(lines)
+    runs = [tmp_path / "one", tmp_path / "two"]
+    assert clattn.write_tensorboard(runs, tmp_path / "board") == 6
+    for name in ("one", "two"):
+        read = accumulator.EventAccumulator(str(tmp_path / "board" / name))
+        read.Reload()
+        assert set(read.Tags()["tensors"]) == {"loss", "accuracy"}
+        loss = read.Tensors("loss")
+        assert [e.step for e in loss] == [5, 9] and loss[1].wall_time == 1795883777
+        assert [e.tensor_proto.float_val[0] for e in loss] == [2.5, 1.25]
+    assert clattn.write_tensorboard(runs[0], tmp_path / "epochs", "epoch") == 3
+    with pytest.raises(clattn.UsageError, match="the same name"):
+        clattn.write_tensorboard([runs[0], runs[0]], tmp_path / "again")
+    with pytest.raises(clattn.InputError, match=r"one/log\.jsonl:1: no whole number x"):
+        clattn.write_tensorboard(runs, tmp_path / "again", along="x")
 
 
 ROWS: list[Row] = [
