@@ -16,17 +16,10 @@ typedef struct fuzz_target {
 extern const fuzz_target fuzz_targets[]; // the last has no name
 
 fuzz_run fuzz_bpe, fuzz_chars, fuzz_config, fuzz_conllu, fuzz_ctranslate2,
-<<<<<<< HEAD
-    fuzz_dureader, fuzz_folder, fuzz_golden, fuzz_lexicon, fuzz_lines, fuzz_package,
-    fuzz_poems, fuzz_prepared, fuzz_requests, fuzz_resume, fuzz_safetensors,
-    fuzz_scores, fuzz_sentencepiece, fuzz_serve, fuzz_squad, fuzz_stream, fuzz_themes,
-    fuzz_tuning, fuzz_vectors, fuzz_vocab;
-=======
     fuzz_dureader, fuzz_folder, fuzz_golden, fuzz_lexicon, fuzz_lines, fuzz_markup,
-    fuzz_package, fuzz_poems, fuzz_requests, fuzz_resume, fuzz_safetensors, fuzz_scores,
-    fuzz_sentencepiece, fuzz_serve, fuzz_squad, fuzz_themes, fuzz_tuning, fuzz_vectors,
-    fuzz_vocab;
->>>>>>> 71258029a0e375dbe66106d4a6ba34ffdf351cf0
+    fuzz_package, fuzz_poems, fuzz_prepared, fuzz_requests, fuzz_resume,
+    fuzz_safetensors, fuzz_scores, fuzz_sentencepiece, fuzz_serve, fuzz_squad,
+    fuzz_stream, fuzz_themes, fuzz_tuning, fuzz_vectors, fuzz_vocab;
 
 /* models.c: the path of a run folder of the fixtures, copied to the scratch folder. */
 const char *fuzz_run_folder(const char *name);

@@ -34,13 +34,9 @@ typedef struct translation {
     transformer_config config;
     transformer model;
     cla_subwords source, target;
-<<<<<<< HEAD
-    cla_bitext text;       // training pairs
-    cla_prepared prepared; // where they lie, if they were kept
-=======
     cla_sentences *sentences; // of the source; NULL: no line was cut yet
     cla_bitext text;          // training pairs
->>>>>>> 71258029a0e375dbe66106d4a6ba34ffdf351cf0
+    cla_prepared prepared;    // where they lie, if they were kept
     cla_buckets buckets;
     int64_t first_source, first_target; // rows of the batch before its next part
     policy_config policy;               // training by rewards
