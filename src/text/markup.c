@@ -62,8 +62,8 @@ cla_status cla_document_add(cla_document *d, size_t at, size_t size, const char 
         return CLA_OK;
     }
     CLA_TRY(cla_grow(&d->part, &d->cap, d->count + 1, sizeof *d->part));
-    cla_part *part = &d->part[d->count];
-    *part = (cla_part){ .at = from, .size = to - from };
+    cla_markup_text *part = &d->part[d->count];
+    *part = (cla_markup_text){ .at = from, .size = to - from };
     CLA_TRY(copy_text(&part->text, text + first, last - first));
     d->count++;
     return CLA_OK;
@@ -71,7 +71,7 @@ cla_status cla_document_add(cla_document *d, size_t at, size_t size, const char 
 
 static int by_place(const void *a_, const void *b_)
 {
-    const cla_part *a = a_, *b = b_;
+    const cla_markup_text *a = a_, *b = b_;
     return a->at < b->at ? -1 : a->at > b->at;
 }
 

@@ -10,16 +10,16 @@ typedef enum cla_markup { CLA_MARKUP_HTML, CLA_MARKUP_MARKDOWN } cla_markup;
 
 /* A stretch of the source, and its text: escapes decoded, a line end or several blanks
  * as one blank, none at its ends. */
-typedef struct cla_part {
+typedef struct cla_markup_text {
     size_t at, size;
     char *text;
-} cla_part;
+} cla_markup_text;
 
 typedef struct cla_document {
     cla_markup markup;
     char *source;
     size_t size;
-    cla_part *part; // [count] in the order of the source, apart from each other
+    cla_markup_text *part; // [count] in the order of the source, apart from each other
     size_t count, cap;
 } cla_document;
 

@@ -308,7 +308,7 @@ static void check_places(const cla_document *d)
 {
     size_t end = 0;
     for (size_t i = 0; i < d->count; i++) {
-        const cla_part *part = &d->part[i];
+        const cla_markup_text *part = &d->part[i];
         FUZZ_CHECK(part->at >= end && part->size && part->size <= d->size - part->at,
                    "part %zu at %zu of %zu", i, part->at, d->size);
         FUZZ_CHECK(!strpbrk(part->text, "\n\t\r"), "part %zu has line ends", i);
