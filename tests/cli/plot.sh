@@ -42,8 +42,8 @@ check 'bars of another figure' times
 controls() {
     row 'a\u0007b\tc\u001b' s tile 1.0 1.0 1.0 'old\u0001\ufffe' >"$work/controls.json"
     plot --bench "$work/controls.json" --out "$work/bars.svg" && svg_fits "$work/bars.svg" &&
-        grep -qF $'>a\ufffdb\tc\ufffd' "$work/bars.svg" &&
-        grep -qF $': old\ufffd\ufffd<' "$work/bars.svg"
+        grep -qF $'>a\xef\xbf\xbdb\tc\xef\xbf\xbd' "$work/bars.svg" &&
+        grep -qF $': old\xef\xbf\xbd\xef\xbf\xbd<' "$work/bars.svg"
 }
 check 'control characters become U+FFFD' controls
 
