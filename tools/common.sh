@@ -10,7 +10,8 @@ test_packages='libcriterion-dev g++ clang libclang-rt-14-dev clang-format clang-
 extra_packages='libmicrohttpd-dev libsentencepiece-dev libicu-dev libgumbo-dev libmd4c-dev libexttextcat-dev libyaml-dev zlib1g-dev g++'
 # What the pages show: without these packages the build fails, and no command says later
 # that it "was built without" something.
-with_extras='-Dsentencepiece=enabled -Dmarian=enabled -Dserve=enabled -Dmarkup=enabled -Ddetect=enabled'
+wheel_extras='-Dsentencepiece=enabled -Dmarian=enabled -Dserve=enabled -Dmarkup=enabled'
+with_extras="$wheel_extras -Ddetect=enabled" # its models are files of the system
 python_packages='python3-venv ca-certificates'
 device_packages='oclgrind mesa-opencl-icd python3-venv ca-certificates procps'
 

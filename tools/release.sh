@@ -47,7 +47,7 @@ linux_wheel() {
     rm -rf "$folder" && mkdir "$folder" || return 1
     [ -x "$place/python/bin/pip" ] || python3 -m venv "$place/python" || return 1
     local option options=()
-    for option in $with_extras; do
+    for option in $wheel_extras; do
         options+=("--config-settings=setup-args=$option")
     done
     (cd "$tree" && "$place/python/bin/pip" wheel -q . --no-deps --wheel-dir "$folder" "${options[@]}") || return 1

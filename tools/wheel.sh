@@ -16,7 +16,7 @@ rm -rf build-wheel build-empty
 python3 -m venv build-empty
 # shellcheck disable=SC2046,SC2086 # lists of words
 build-empty/bin/pip wheel -q . --no-deps --wheel-dir build-wheel \
-    $(for option in $with_extras; do echo "--config-settings=setup-args=$option"; done)
+    $(for option in $wheel_extras; do echo "--config-settings=setup-args=$option"; done)
 ls -l build-wheel
 
 step 'an empty environment'
