@@ -84,18 +84,22 @@ static cla_status read_part(const language *t, const char *path, bool held_out,
 
 /* ---- splits --------------------------------------------------------------------- */
 
-/* Returns the bytes of a text from its second piece on. */
+/* Gives the bytes of a text from its second piece on. An unknown first piece stands for
+ * a character, not for its own name. */
 static cla_status bytes_of(const language *t, const cla_text *read, const cla_ids *ids,
                            double *bytes)
 {
     cla_text first = { 0 };
-    *bytes = (double)read->size;
-    for (size_t i = 0; i < ids->count; i++) {
+    int32_t code = 0;
+    CLA_TRY(cla_language_decode(t, ids->id, ids->id[0] != CLA_EOS, &first));
+    const size_t size = ids->id[0] == CLA_UNK
+                            ? (size_t)cla_utf8_step(read->data, read->size, &code)
+                            : first.size;
+    cla_text_free(&first);
+    *bytes = (double)read->size - (double)(size < read->size ? size : read->size);
+    for (size_t i = 0; i<ids->count && * bytes> 0; i++) {
         *bytes -= ids->id[i] == CLA_EOS;
     }
-    CLA_TRY(cla_language_decode(t, ids->id, ids->id[0] != CLA_EOS, &first));
-    *bytes -= (double)first.size;
-    cla_text_free(&first);
     return CLA_OK;
 }
 
