@@ -31,10 +31,10 @@ int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int long
         return call->width > 128 ? 8 : call->width > 64 ? 16 : 32; // TILE
     }
     const int vec = cla_vector_width(rt);
+    const int usual = call->unit && longest > 2 * vec ? 4 : 2; // packs less often
     launch->file = tile;
-    return define_tile(
-        rt, call, longest <= vec ? 1 : cla_tuned(rt, tile, "ROWS", call->unit ? 4 : 2),
-        launch);
+    return define_tile(rt, call,
+                       longest <= vec ? 1 : cla_tuned(rt, tile, "ROWS", usual), launch);
 }
 
 /* Returns the first of from, 2 from, 4 from, ... that is n or more. */
