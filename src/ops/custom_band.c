@@ -23,11 +23,9 @@ bool cla_custom_is_narrow(cla_runtime *rt, const custom_call *call)
 {
     const cla_attention_call *a = &call->attention;
     cla_launch unused = { .file = NULL };
-    custom_call plain = *call; // whether products round decides nothing here
-    plain.attention.unit = NULL;
     return cla_tiled(rt) && a->q_rows == a->k_rows && !call->code->reweighs &&
            call->args.apart != CUSTOM_FAR &&
-           2 * call->args.apart <= plan(rt, &plain, &unused);
+           2 * call->args.apart <= plan(rt, call, &unused);
 }
 
 cla_status cla_custom_band_forward(cla_runtime *rt, const custom_call *call)

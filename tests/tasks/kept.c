@@ -80,7 +80,8 @@ static const char *const small[] = { "model=lm",       "dim=32",        "heads=2
                                      "layers=1",       "context=8",     "inner=32",
                                      "train=text.txt", "dev=other.txt", NULL };
 
-/* What a start gives: ids, bytes, pieces of training and dev text. */
+/* What a task reads at its start: ids and bytes of the training and dev texts, and the
+ * pieces. */
 typedef struct start {
     cla_ids train, dev;
     double bytes, dev_bytes;

@@ -217,7 +217,7 @@ Test(prepared, one_process_makes_it)
     unmake(&f);
 }
 
-/* A process that is killed while it makes the data holds nobody up. */
+/* If a process is killed while it makes the data, others do not wait for it. */
 Test(prepared, killed_maker_is_no_obstacle)
 {
     fixture f;
