@@ -16,7 +16,7 @@ from torch import nn
 from clattn import _arguments as arguments
 from clattn._ways import Way
 from clattn.errors import FileError, InputError, UsageError
-from clattn.program import PathName, call, given
+from clattn.program import PathName, call, given, read_config
 from clattn.safetensors import read_safetensors, write_safetensors
 
 _STATES = ("best.ckpt.safetensors", "last.ckpt.safetensors")
@@ -42,16 +42,12 @@ class Entry(NamedTuple):
 def config_of(where: str, folder: PathName, kind: str) -> tuple[Path, dict[str, Any]]:
     """The path of a folder and its config.json, of a system of this kind."""
     path = Path(arguments.path(where, "folder", folder))
-    file = path / "config.json"
-    try:
-        config = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileError(f"{where}: {file}: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"{where}: {file}: not JSON: {error}") from error
-    model = config.get("model") if isinstance(config, dict) else None
+    config = read_config(where, path)
+    model = config.get("model")
     if model != kind:
-        raise InputError(f"{where}: {file}: model is {model!r}, must be {kind!r}")
+        raise InputError(
+            f"{where}: {path / 'config.json'}: model is {model!r}, must be {kind!r}"
+        )
     return path, config
 
 

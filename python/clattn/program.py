@@ -241,6 +241,20 @@ def evaluate(
 # ---- training ----------------------------------------------------------------------
 
 
+def read_config(where: str, folder: Path) -> dict[str, Any]:
+    """What a run was trained with."""
+    path = folder / "config.json"
+    try:
+        made = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(f"{where}: {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{where}: {path}: not JSON: {error}") from error
+    if not isinstance(made, dict):
+        raise InputError(f"{where}: {path}: no object")
+    return made
+
+
 def read_log(folder: PathName) -> list[Row]:
     """The lines of a run's log.jsonl: steps and evaluations, oldest first.
 

@@ -14,23 +14,9 @@ from typing import Any
 
 from clattn import _arguments as arguments
 from clattn.errors import FileError, InputError, UsageError
-from clattn.program import PathName, Row, read_log, train
+from clattn.program import PathName, Row, read_config, read_log, train
 
 __all__ = ["read_runs", "sweep", "table", "write_csv", "write_tensorboard"]
-
-
-def _settings(where: str, folder: Path) -> dict[str, Any]:
-    """What a run was trained with."""
-    path = folder / "config.json"
-    try:
-        made = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileError(f"{where}: {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"{where}: {path}: not JSON: {error}") from error
-    if not isinstance(made, dict):
-        raise InputError(f"{where}: {path}: no object")
-    return made
 
 
 def _setting(where: str, settings: Mapping[str, Any], key: str, folder: Path) -> Any:
@@ -68,7 +54,7 @@ def read_runs(
     keys = _keys(where, "settings", settings)
     rows = []
     for folder in _folders(where, runs):
-        known = _settings(where, folder) if keys else {}
+        known = read_config(where, folder) if keys else {}
         chosen = {key: _setting(where, known, key, folder) for key in keys}
         rows += [{"run": str(folder), **chosen, **row} for row in read_log(folder)]
     return rows

@@ -24,12 +24,7 @@ typedef struct numbers {
 static cla_runtime *runtime_of(const char *unit, cla_precision precision,
                                const batch *b)
 {
-    setenv("CLATTN_UNIT", unit, 1);
-    cla_runtime *rt = test_runtime();
-    unsetenv("CLATTN_UNIT");
-    cla_memory_guard(rt, true);
-    cla_runtime_set_schedule(rt, CLA_SCHEDULE_TILE);
-    TEST_OK(cla_runtime_set_precision(rt, precision));
+    cla_runtime *rt = test_runtime_at(unit, precision);
     TEST_OK(
         cla_tuning_set(rt, "attention_backward_tile", "ITEMS", b->heads ? 0 : 1024));
     return rt;

@@ -11,17 +11,6 @@
 #include "ops/product_case.h"
 #include "support/support.h"
 
-static cla_runtime *runtime_of(const char *unit, cla_precision precision)
-{
-    setenv("CLATTN_UNIT", unit, 1);
-    cla_runtime *rt = test_runtime();
-    unsetenv("CLATTN_UNIT");
-    cla_memory_guard(rt, true);
-    cla_runtime_set_schedule(rt, CLA_SCHEDULE_TILE);
-    TEST_OK(cla_runtime_set_precision(rt, precision));
-    return rt;
-}
-
 /* Two runtimes: without a unit, and with the one that the device has, if any. */
 typedef struct pair {
     cla_runtime *without, *with;
@@ -44,8 +33,9 @@ static void check_shapes(cla_precision precision)
     static const int sizes[][3] = { { 1, 1, 1 },     { 1, 40, 33 },   { 2, 7, 3 },
                                     { 16, 32, 32 },  { 17, 33, 47 },  { 64, 64, 64 },
                                     { 129, 65, 70 }, { 70, 130, 300 } };
-    const pair p = { runtime_of("none", precision), runtime_of("auto", precision) };
-    cla_runtime *group = runtime_of("auto", precision);
+    const pair p = { test_runtime_at("none", precision),
+                     test_runtime_at("auto", precision) };
+    cla_runtime *group = test_runtime_at("auto", precision);
     cla_runtime_set_schedule(group, CLA_SCHEDULE_GROUP);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int *n = sizes[i];
@@ -96,7 +86,7 @@ Test(matmul_unit, several_cuts, .timeout = 600)
     };
     float *first = NULL;
     for (int depth = 32; depth <= 1024 && !test_tiny(); depth *= 4) {
-        cla_runtime *rt = runtime_of("auto", CLA_PRECISION_MEDIUM);
+        cla_runtime *rt = test_runtime_at("auto", CLA_PRECISION_MEDIUM);
         TEST_OK(cla_tuning_set(rt, "matmul_unit", "DEPTH", depth));
         TEST_OK(cla_tuning_set(rt, "matmul_unit", "ROWS", depth > 32 ? 64 : 32));
         float *got = check_inner_results(rt, &c, "cuts");
@@ -121,7 +111,7 @@ Test(matmul_unit, small_local_memory)
     setenv("CLATTN_RECORD_AS", "local_bytes=16384", 1);
     for (int i = 0; i < 2; i++) {
         int launches = 0;
-        cla_runtime *rt = runtime_of("none", precisions[i]);
+        cla_runtime *rt = test_runtime_at("none", precisions[i]);
         cla_tape *tape = NULL;
         cla_tensor *a = NULL, *b = NULL, *y = NULL;
         TEST_OK(cla_tape_new(&tape, rt, false));

@@ -52,6 +52,17 @@ cla_runtime *test_runtime(void)
     return rt;
 }
 
+cla_runtime *test_runtime_at(const char *unit, cla_precision precision)
+{
+    setenv("CLATTN_UNIT", unit, 1);
+    cla_runtime *rt = test_runtime();
+    unsetenv("CLATTN_UNIT");
+    cla_memory_guard(rt, true);
+    cla_runtime_set_schedule(rt, CLA_SCHEDULE_TILE);
+    TEST_OK(cla_runtime_set_precision(rt, precision));
+    return rt;
+}
+
 float *test_random(int64_t n, float scale, uint32_t what)
 {
     float *x = malloc((size_t)(n ? n : 1) * sizeof *x);

@@ -42,6 +42,10 @@ bool test_fft(void);
 /* Opens a runtime on the default device, with NaN-filled, guarded memory. */
 cla_runtime *test_runtime(void);
 
+/* The same with CLATTN_UNIT set to unit, guards around memory, the tile schedule and
+ * this precision. */
+cla_runtime *test_runtime_at(const char *unit, cla_precision precision);
+
 /* Defines a test with a runtime of its own, rt. */
 #define DEVICE_TEST(suite, name)                    \
     static void suite##_##name##_on(cla_runtime *); \
