@@ -131,14 +131,10 @@ INLINE void store_blocks(global float *y, global const float *bias,
         const int i = n / ACROSS, j = n % ACROSS * 4;
         if (i < rows && j < columns) {
             global float4 *to = (global float4 *)(y + (size_t)i * s.y_ld + j);
-            float4 x = WEIGHT_SCALED4(((local float4 *)blocks)[n], scale, j);
-            x += s.add ? *to : (float4)(0.0f);
-            x += bias ? *(global const float4 *)(bias + j) : (float4)(0.0f);
-            x = activate4(x, s.activation);
-            if (residual) {
-                x += *(global const float4 *)(residual + (size_t)i * s.residual_ld + j);
-            }
-            *to = x;
+            const float4 x = WEIGHT_SCALED4(((local float4 *)blocks)[n], scale, j);
+            *to = matmul_tail4(s.add ? *to + x : x, bias ? bias + j : 0,
+                               residual ? residual + (size_t)i * s.residual_ld + j : 0,
+                               s.activation);
         }
     }
 #else

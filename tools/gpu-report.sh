@@ -54,6 +54,14 @@ card intel 32
 for class in nvidia intel; do # the tiles of larger products, too
     record "$class" more gemm --quick
 done
+# unit CLASS NAME: products of numbers that its matrix unit multiplies.
+unit() {
+    CLATTN_UNIT=$2 CLATTN_PRECISION=medium record "$1" "$2" gemm --quick
+}
+unit nvidia mma
+unit amd mfma
+unit amd wmma
+unit intel dpas
 if [ "${1-}" = --all ]; then
     card amd 96
     for class in amd nvidia intel; do # more head widths

@@ -122,11 +122,16 @@ kernels)
     refuse '^\s*#\s*define\s+\w+\([^)]*\.\.\.' 'OpenCL C has no variadic macros; NVIDIA refuses them'
     # Each as it is for precision medium; tools/meson.build compiles it as it is else.
     have clang
+    compile() {
+        clang -x cl -cl-std=CL1.2 --target=x86_64-linux-gnu -march=haswell -S -emit-llvm -o /dev/null -Wall -Wextra \
+            -Werror -Wdouble-promotion -Xclang -cl-ext=-cl_khr_fp64 -D__OPENCL_VERSION__=120 -Icl -include cl/prelude.cl "$@"
+    }
     for kernel in cl/*.cl; do
         [ "$kernel" != cl/prelude.cl ] || continue
-        clang -x cl -cl-std=CL1.2 --target=x86_64-linux-gnu -march=haswell -S -emit-llvm -o /dev/null -Wall -Wextra \
-            -Werror -Wdouble-promotion -Xclang -cl-ext=-cl_khr_fp64 -D__OPENCL_VERSION__=120 -DBF16=1 -Icl \
-            -include cl/prelude.cl "$kernel" || status=1
+        compile "$kernel" -DBF16=1 || status=1
+    done
+    for unit in 3 4 5; do # 2 is the default
+        compile cl/matmul_unit_group.cl -DUNIT=$unit -DEMULATED=1 -DTM=128 -DTN=128 -DTA=1 -DTB=1 || status=1
     done
     exit "$status"
     ;;

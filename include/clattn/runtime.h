@@ -40,7 +40,8 @@ typedef struct cla_device {
     int vector_width;          // native float lanes, at least 1
     bool fp16, subgroups;
     bool is_default;       // the one a NULL choice gets
-    uint64_t reserved[16]; // 0: room for later versions
+    char matrix_unit[8];   // of a GPU: mma, mfma, wmma or dpas; else empty
+    uint64_t reserved[15]; // 0: room for later versions
 } cla_device;
 
 /* Which form of a kernel runs: a tile for each work-item, or a work-group with local

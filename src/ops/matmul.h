@@ -111,8 +111,11 @@ cla_status cla_clblast_check(cla_runtime *rt, char *fault, size_t size);
 /* Applies bias, activation and residual to the product in y. */
 cla_status cla_product_finish(cla_runtime *rt, const cla_product *p);
 
-/* matmul_group.c: queues the kernel for GPUs. */
-cla_status cla_product_group(cla_runtime *rt, const cla_product *p);
+/* matmul_group.c: queues the kernel for GPUs, that of a matrix unit if there is one; unit
+ * may be NULL. */
+typedef struct cla_unit_state cla_unit_state;
+cla_status cla_product_group(cla_runtime *rt, const cla_product *p,
+                             const cla_unit_state *unit);
 
 /* Work-items of a group and 4 x 4 blocks of an item, as the defines of cl/matmul.cl,
  * and the share of a full core's peak that its loop can reach. */
@@ -134,26 +137,36 @@ typedef struct cla_group_plan {
 
 /* matmul_plan.c: return the plan for a device, and for one of this many cores (NVIDIA's
  * multiprocessors, AMD's compute units, Intel's Xe cores) and tiles of at most this
- * side. M, N and batch are at least 1. */
-cla_group_plan cla_product_plan(cla_runtime *rt, const cla_product *p);
-cla_group_plan cla_group_plan_of(double cores, int side, const cla_product *p);
+ * side. unit: the tiles are those of cl/matmul_unit_group.cl. M, N and batch are at
+ * least 1. */
+cla_group_plan cla_product_plan(cla_runtime *rt, const cla_product *p, bool unit);
+cla_group_plan cla_group_plan_of(double cores, int side, const cla_product *p,
+                                 bool unit);
 
 /* Gives memory for the length of one product. The queue is in order, so the next one
  * may reuse it. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_product_scratch(cla_runtime *rt, size_t bytes, cla_memory **out);
 
-/* matmul_unit.c: queues the kernel for numbers of bf16, if the precision in force and
- * the schedule ask for it: *done. Tests the device's matrix unit before its first
- * use. Errors: CLA_E_DEVICE (CLATTN_UNIT names a unit that computes wrongly),
- * CLA_E_NOMEM. */
+/* matmul_unit.c: queues the kernel for numbers of bf16, if the precision in force asks
+ * for it: *done. Tests the device's matrix unit before its first use. Errors:
+ * CLA_E_DEVICE (CLATTN_UNIT names a unit that computes wrongly), CLA_E_NOMEM. */
 cla_status cla_product_unit(cla_runtime *rt, const cla_product *p, bool *done);
 
-/* What multiplies numbers of bf16 under the tile schedule. */
-typedef struct cla_unit_state {
+/* matmul_unit.c: queues that kernel of the tile schedule. */
+cla_status cla_product_fragments(cla_runtime *rt, const cla_product *p,
+                                 const cla_unit_state *state);
+
+/* unit.c: what multiplies numbers of bf16 under the schedule in force. */
+struct cla_unit_state {
     bool tested;
     cla_unit unit;
+    bool emulated; // by other instructions
     bool converts; // the conversion to bf16 is an instruction
-} cla_unit_state;
+};
+
+/* Gives it, and tests the unit at the first call: one that gives wrong products, or
+ * whose kernel does not build, is not used. Errors: as cla_product_unit. */
+cla_status cla_unit_tested(cla_runtime *rt, const cla_unit_state **out);
 
 /* Gives it for operators that have kernels for such numbers, and tests a unit first;
  * NULL unless the precision in force is medium and the schedule tile. Errors: as

@@ -1,4 +1,6 @@
 /* matmul_group.c - queues products under the group schedule, cut into tiles. */
+#include <string.h>
+
 #include "cl/matmul_vector_args.h"
 #include "ops/matmul.h"
 #include "ops/spread.h"
@@ -91,34 +93,79 @@ static cla_status product_vector(cla_runtime *rt, const cla_product *p)
 
 /* ---- tiles --------------------------------------------------------------------- */
 
+/* Sets file, kernel, defines and group size for a device without a matrix unit. */
+static void use_blocks(cla_runtime *rt, const cla_product *p, const cla_group_tile *t,
+                       cla_launch *launch)
+{
+    const cla_define defines[] = {
+        { "DOWN", t->down },
+        { "ACROSS", t->across },
+        { "QM", t->blocks_down },
+        { "QN", t->blocks_across },
+        { "TA", p->transpose_a },
+        { "TB", p->transpose_b },
+        { "WIDE", is_wide(p) },
+        { "UNROLL", cla_tuned(rt, "matmul_group", "UNROLL", 4) },
+        numbers(rt, p),
+    };
+    launch->file = "matmul";
+    launch->kernel = "matmul_group";
+    memcpy(launch->define, defines, sizeof defines);
+    launch->local[0] = (size_t)(t->down * t->across);
+    launch->args[5] = cla_mem(cla_product_scale(p));
+}
+
+/* Sets them for a unit. Intel's compiler needs all registers that a thread may have. */
+static void use_unit(const cla_product *p, const cla_group_tile *t,
+                     const cla_unit_state *unit, cla_launch *launch)
+{
+    enum { LARGE = 64 };
+    const int rows = cla_group_tile_rows(t);
+    const cla_define defines[] = {
+        { "UNIT", (int)unit->unit },
+        { "EMULATED", unit->emulated },
+        { "TM", rows },
+        { "TN", cla_group_tile_columns(t) },
+        { "TA", p->transpose_a },
+        { "TB", p->transpose_b },
+        { "WIDE", is_wide(p) },
+    };
+    launch->file = "matmul_unit_group";
+    launch->kernel = "matmul_unit_group";
+    launch->option = unit->unit == CLA_UNIT_DPAS && !unit->emulated
+                         ? "-cl-intel-256-GRF-per-thread"
+                         : NULL;
+    memcpy(launch->define, defines, sizeof defines);
+    launch->local[0] = rows > LARGE ? 256 : 128;
+}
+
+static bool has_unit(const cla_unit_state *unit)
+{
+    return unit && unit->unit != CLA_UNIT_NONE;
+}
+
 /* Queues a product that is cut into tiles. part: inner indices of a member of the batch
  * if those are parts of one sum, else 0. */
 static cla_status product_tiles(cla_runtime *rt, const cla_product *p,
-                                const cla_group_plan *plan, int64_t part)
+                                const cla_group_plan *plan, int64_t part,
+                                const cla_unit_state *unit)
 {
-    const cla_group_tile *t = &plan->tile;
     matmul_shape shape = cla_product_shape_of(p);
     shape.part = (int32_t)part;
-    const cla_launch launch = {
-        .file = "matmul",
-        .kernel = "matmul_group",
-        .define = { { "DOWN", t->down },
-                    { "ACROSS", t->across },
-                    { "QM", t->blocks_down },
-                    { "QN", t->blocks_across },
-                    { "TA", p->transpose_a },
-                    { "TB", p->transpose_b },
-                    { "WIDE", is_wide(p) },
-                    { "UNROLL", cla_tuned(rt, "matmul_group", "UNROLL", 4) },
-                    numbers(rt, p) },
+    cla_launch launch = {
         .groups = { (size_t)(plan->groups * plan->parts) },
-        .local = { (size_t)(t->down * t->across) },
         .args = { cla_product_y(p), cla_product_a(p), cla_product_b(p),
-                  cla_mem(p->bias), cla_product_residual(p),
-                  cla_mem(cla_product_scale(p)), cla_bytes(&shape, sizeof shape) },
+                  cla_mem(p->bias), cla_product_residual(p) },
         .flops = 2.0 * (double)p->M * (double)p->N * (double)p->K *
                  (double)(part ? 1 : p->batch),
     };
+    if (has_unit(unit)) {
+        use_unit(p, &plan->tile, unit, &launch);
+        launch.args[5] = cla_bytes(&shape, sizeof shape);
+    } else {
+        use_blocks(rt, p, &plan->tile, &launch);
+        launch.args[6] = cla_bytes(&shape, sizeof shape);
+    }
     return cla_enqueue(rt, &launch);
 }
 
@@ -143,7 +190,7 @@ static cla_status sum_parts(cla_runtime *rt, const cla_product *p,
 
 /* Queues a product in parts of the inner index, as a batch whose members are summed. */
 static cla_status product_parts(cla_runtime *rt, const cla_product *p,
-                                const cla_group_plan *plan)
+                                const cla_group_plan *plan, const cla_unit_state *unit)
 {
     const int64_t depth = plan->depth, size = p->M * p->N;
     cla_memory *partial = NULL;
@@ -161,16 +208,17 @@ static cla_status product_parts(cla_runtime *rt, const cla_product *p,
                p->transpose_b ? depth : depth * p->b.ld },
         .y = { partial, 0, p->N, size },
     };
-    CLA_TRY(product_tiles(rt, &parts, plan, depth));
+    CLA_TRY(product_tiles(rt, &parts, plan, depth, unit));
     return sum_parts(rt, p, partial, plan->parts);
 }
 
-cla_status cla_product_group(cla_runtime *rt, const cla_product *p)
+cla_status cla_product_group(cla_runtime *rt, const cla_product *p,
+                             const cla_unit_state *unit)
 {
     if (is_vector(p)) {
         return product_vector(rt, p);
     }
-    const cla_group_plan plan = cla_product_plan(rt, p);
-    return plan.parts > 1 ? product_parts(rt, p, &plan)
-                          : product_tiles(rt, p, &plan, 0);
+    const cla_group_plan plan = cla_product_plan(rt, p, has_unit(unit));
+    return plan.parts > 1 ? product_parts(rt, p, &plan, unit)
+                          : product_tiles(rt, p, &plan, 0, unit);
 }

@@ -80,7 +80,8 @@ static void consider(cla_group_plan *plan, double *best, double cores,
     }
 }
 
-cla_group_plan cla_group_plan_of(double cores, int side, const cla_product *p)
+cla_group_plan cla_group_plan_of(double cores, int side, const cla_product *p,
+                                 bool unit)
 {
     // shares of the peak: bounds of docs/gpu.md, rounded
     static const cla_group_tile narrow = { 4, 16, 1, 1, 0.45 }; // 16 x 64
@@ -89,25 +90,27 @@ cla_group_plan cla_group_plan_of(double cores, int side, const cla_product *p)
         { 8, 16, 2, 1, 0.7 },  // 64 x 64
         { 8, 8, 1, 1, 0.5 },   // 32 x 32
     };
+    static const cla_group_tile low = { 8, 16, 1, 1, 0.5 }; // 32 x 64, of a unit
     cla_group_plan plan = { 0 };
     double best = INFINITY;
-    if (p->M <= 16) {
+    if (p->M <= 16 && !unit) {
         consider(&plan, &best, cores, p, &narrow);
         return plan;
     }
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
         if (cla_group_tile_rows(&tiles[i]) <= (side > 32 ? side : 32)) {
-            consider(&plan, &best, cores, p, &tiles[i]);
+            consider(&plan, &best, cores, p,
+                     unit && tiles[i].across == 8 ? &low : &tiles[i]);
         }
     }
     return plan;
 }
 
-cla_group_plan cla_product_plan(cla_runtime *rt, const cla_product *p)
+cla_group_plan cla_product_plan(cla_runtime *rt, const cla_product *p, bool unit)
 {
     enum { FULL = 512 }; // ITEMS of a compute unit that is a core
     const double cores = (double)cla_tuned(rt, "matmul_group", "ITEMS", FULL) *
                          cla_runtime_device(rt)->compute_units / FULL;
     return cla_group_plan_of(cores > 1 ? cores : 1,
-                             cla_tuned(rt, "matmul_group", "SIDE", 128), p);
+                             cla_tuned(rt, "matmul_group", "SIDE", 128), p, unit);
 }

@@ -150,7 +150,7 @@ const char *cla_product_provider(const cla_device *device)
 static bool own_cuts(cla_runtime *rt, const cla_product *p)
 {
     return cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP &&
-           cla_product_plan(rt, p).parts > 1;
+           cla_product_plan(rt, p, false).parts > 1;
 }
 
 /* Returns whether CLBlast computes a product. With AUTO this depends on device, shape
@@ -279,5 +279,5 @@ cla_status cla_product_run(cla_runtime *rt, const cla_product *product)
         }
     }
     return cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE ? cla_product_tile(rt, &p)
-                                                         : cla_product_group(rt, &p);
+                                                         : cla_product_group(rt, &p, NULL);
 }

@@ -1,5 +1,6 @@
 /* matmul_unit.c - queues products of numbers that are rounded to bf16, for a matrix
- * unit or without one, under the tile schedule. */
+ * unit or without one, under the tile schedule; under the other one matmul_group.c
+ * does. */
 #include "cl/matmul_tile_args.h"
 #include "ops/matmul.h"
 #include "ops/spread.h"
@@ -113,8 +114,8 @@ static unit_plan make_plan(cla_runtime *rt, const cla_product *p)
     return (unit_plan){ items, depth, (size_t)(items.rows * depth * 2 * parts) };
 }
 
-static cla_status run(cla_runtime *rt, const cla_product *p,
-                      const cla_unit_state *state)
+cla_status cla_product_fragments(cla_runtime *rt, const cla_product *p,
+                                 const cla_unit_state *state)
 {
     const unit_plan plan = make_plan(rt, p);
     const matmul_cut cut = { (int32_t)plan.items.rows, (int32_t)plan.items.panels,
@@ -139,120 +140,18 @@ static cla_status run(cla_runtime *rt, const cla_product *p,
     return cla_enqueue(rt, &launch);
 }
 
-/* ---- the test of a unit ---------------------------------------------------------- */
-
-enum { M = 40, N = 72, K = 70 };
-
-static float number_at(int i)
-{
-    return (float)(i * 7 % 13 - 6);
-}
-
-/* Multiplies small integers, whose sums are exact in any order. *right: as they must
- * be. */
-static cla_status compare(cla_runtime *rt, const cla_unit_state *state,
-                          cla_memory *memory, bool *right)
-{
-    float a[M * K], b[K * N], y[M * N];
-    for (int i = 0; i < M * K; i++) {
-        a[i] = number_at(i);
-    }
-    for (int i = 0; i < K * N; i++) {
-        b[i] = number_at(i + i / 5);
-    }
-    CLA_TRY(cla_memory_new(&memory[0], rt, sizeof a));
-    CLA_TRY(cla_memory_new(&memory[1], rt, sizeof b));
-    CLA_TRY(cla_memory_new(&memory[2], rt, sizeof y));
-    CLA_TRY(cla_memory_write(rt, &memory[0], 0, a, sizeof a));
-    CLA_TRY(cla_memory_write(rt, &memory[1], 0, b, sizeof b));
-    const cla_product p = {
-        .M = M,
-        .N = N,
-        .K = K,
-        .batch = 1,
-        .a = { .memory = &memory[0], .ld = K },
-        .b = { .memory = &memory[1], .ld = N },
-        .y = { .memory = &memory[2], .ld = N },
-    };
-    CLA_TRY(run(rt, &p, state));
-    CLA_TRY(cla_memory_read(rt, &memory[2], 0, y, sizeof y));
-    *right = true;
-    for (int i = 0; i < M * N; i++) {
-        float sum = 0;
-        for (int k = 0; k < K; k++) {
-            sum += a[i / N * K + k] * b[k * N + i % N];
-        }
-        *right = *right && y[i] == sum;
-    }
-    return CLA_OK;
-}
-
-/* Tests the unit; without a right answer the same products run without it. A driver may
- * refuse its instructions, or build them to nothing and say so in a log only. */
-static cla_status test_unit(cla_runtime *rt, cla_unit_state *state)
-{
-    cla_memory memory[3] = { { 0 } };
-    bool right = false;
-    const cla_status status = compare(rt, state, memory, &right);
-    for (int i = 0; i < 3; i++) {
-        cla_memory_free(&memory[i], rt);
-    }
-    if (status && status != CLA_E_DEVICE) {
-        return status;
-    }
-    if (!right) {
-        const char *why = status ? cla_error() : "its products are wrong";
-        if (cla_unit_asked(rt) == CLA_UNIT_BY_NAME) {
-            return cla_fail(CLA_E_DEVICE, "matmul: unit %s of '%s': %s",
-                            cla_unit_name(state->unit), cla_runtime_device(rt)->name,
-                            why);
-        }
-        cla_log(CLA_LOG_INFO, "matmul: unit %s of '%s' is not used: %s",
-                cla_unit_name(state->unit), cla_runtime_device(rt)->name, why);
-        *state = (cla_unit_state){ .unit = CLA_UNIT_NONE };
-    }
-    return CLA_OK;
-}
-
-static void free_state(cla_runtime *rt, void *state)
-{
-    (void)rt;
-    free(state);
-}
-
-static cla_status state_of(cla_runtime *rt, cla_unit_state **out)
-{
-    static const char key;
-    cla_extension *extension = NULL;
-    CLA_TRY(cla_runtime_extension(rt, &key, &extension));
-    if (!extension->state) {
-        CLA_TRY(cla_alloc(&extension->state, 1, sizeof **out));
-        extension->fini = free_state;
-    }
-    *out = extension->state;
-    if (!(*out)->tested) {
-        cla_unit_state found = { .unit = cla_unit_asked(rt) == CLA_UNIT_WITHOUT
-                                             ? CLA_UNIT_NONE
-                                             : cla_unit_offered(rt) };
-        found.converts = found.unit == CLA_UNIT_AMX && cla_unit_converts(rt);
-        CLA_TRY(found.unit == CLA_UNIT_NONE ? CLA_OK : test_unit(rt, &found));
-        found.tested = true;
-        **out = found;
-    }
-    return CLA_OK;
-}
-
 cla_status cla_product_unit(cla_runtime *rt, const cla_product *p, bool *done)
 {
     enum { FEW_ROWS = 64 };
     const cla_precision precision = cla_runtime_precision(rt);
+    const bool group = cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP;
     *done = false;
     if (precision == CLA_PRECISION_HIGHEST || !p->K || cla_product_stored(p) ||
-        cla_runtime_schedule(rt) != CLA_SCHEDULE_TILE) {
+        (group && precision != CLA_PRECISION_MEDIUM)) {
         return CLA_OK;
     }
-    cla_unit_state *state = NULL;
-    CLA_TRY(state_of(rt, &state));
+    const cla_unit_state *state = NULL;
+    CLA_TRY(cla_unit_tested(rt, &state));
     // six products cost more than one in float32 without a unit, or for few rows
     const bool slow = state->unit == CLA_UNIT_NONE || p->M < FEW_ROWS;
     if (precision == CLA_PRECISION_HIGH && slow &&
@@ -260,32 +159,6 @@ cla_status cla_product_unit(cla_runtime *rt, const cla_product *p, bool *done)
         return CLA_OK;
     }
     *done = true;
-    return run(rt, p, state);
-}
-
-cla_status cla_unit_in_force(cla_runtime *rt, const cla_unit_state **out)
-{
-    *out = NULL;
-    if (cla_runtime_precision(rt) != CLA_PRECISION_MEDIUM ||
-        cla_runtime_schedule(rt) != CLA_SCHEDULE_TILE) {
-        return CLA_OK;
-    }
-    cla_unit_state *state = NULL;
-    CLA_TRY(state_of(rt, &state));
-    *out = state;
-    return CLA_OK;
-}
-
-void cla_unit_define(cla_launch *launch, const cla_unit_state *unit)
-{
-    if (!unit) {
-        return;
-    }
-    cla_define *to = launch->define;
-    while (to->name) {
-        to++;
-    }
-    *to++ = (cla_define){ "BF16", 1 };
-    *to++ = (cla_define){ "UNIT", (int)unit->unit };
-    *to = (cla_define){ "CONVERTS", unit->converts };
+    return group ? cla_product_group(rt, p, state)
+                 : cla_product_fragments(rt, p, state);
 }

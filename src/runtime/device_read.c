@@ -72,6 +72,26 @@ static void read_uuid(cl_device_id id, char out[33])
     }
 }
 
+/* Names the matrix unit of a GPU, by what its vendor's extensions tell: NVIDIA's compute
+ * capability, and the generation of AMD's instructions. The tenth generation has none;
+ * of the ninth a kernel finds out when it is compiled. */
+static void read_matrix_unit(cl_device_id id, const char *extensions, cla_device *d)
+{
+    enum { CAPABILITY = 0x4000, GENERATION = 0x404a, CDNA = 9, RDNA3 = 11 };
+    const bool card = d->kind == CLA_DEVICE_GPU || d->kind == CLA_DEVICE_INTEGRATED;
+    const char *name = "";
+    if (cla_contains_nocase(extensions, "cl_nv_device_attribute_query")) {
+        name = number_or(id, CAPABILITY, 99, 1) >= 8 ? "mma" : "";
+    } else if (cla_contains_nocase(extensions, "cl_amd_device_attribute_query")) {
+        const cl_ulong generation = number_or(id, GENERATION, 99, 1);
+        name = generation == CDNA ? "mfma" : generation == RDNA3 ? "wmma" : "";
+    } else if (cla_contains_nocase(extensions,
+                                   "cl_intel_subgroup_matrix_multiply_accumulate")) {
+        name = "dpas";
+    }
+    snprintf(d->matrix_unit, sizeof d->matrix_unit, "%s", card ? name : "");
+}
+
 static cla_status read_extensions(cl_device_id id, cla_device *d)
 {
     char *extensions;
@@ -80,6 +100,7 @@ static cla_status read_extensions(cl_device_id id, cla_device *d)
     d->subgroups = cla_contains_nocase(extensions, "cl_khr_subgroups") ||
                    cla_contains_nocase(extensions, "cl_intel_subgroups");
     if (cla_contains_nocase(extensions, "cl_khr_device_uuid")) read_uuid(id, d->uuid);
+    read_matrix_unit(id, extensions, d);
     free(extensions);
     return CLA_OK;
 }

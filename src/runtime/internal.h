@@ -89,6 +89,8 @@ struct cla_runtime {
     cla_schedule own_schedule, schedule;
     cla_precision precision;
     cla_unit_choice unit_choice;
+    cla_unit unit_named; // with CLA_UNIT_BY_NAME
+    bool unit_emulated;  // it is a card's, which its own instructions do not run
     size_t align;                       // of sub-buffers, bytes
     double slice_flops;                 // longer launches are split
     char processor[CLA_PROCESSOR_TEXT]; // of a CPU: what its machine code may use

@@ -6,7 +6,8 @@
 #include "runtime/internal.h"
 
 const char *const cla_precision_words[] = { "highest", "high", "medium", NULL };
-static const char *const UNITS[CLA_UNITS] = { "none", "amx" };
+static const char *const UNITS[CLA_UNITS] = { "none", "amx",  "mma",
+                                              "mfma", "wmma", "dpas" };
 
 enum { COUNT = sizeof cla_precision_words / sizeof *cla_precision_words - 1 };
 
@@ -57,13 +58,28 @@ cla_unit_choice cla_unit_asked(const cla_runtime *rt)
  * can use them; and these must compile for it. */
 cla_unit cla_unit_of(const cla_device *device)
 {
-    return device->kind == CLA_DEVICE_CPU && cla_processor_amx() ? CLA_UNIT_AMX
-                                                                 : CLA_UNIT_NONE;
+    if (device->kind == CLA_DEVICE_CPU) {
+        return cla_processor_amx() ? CLA_UNIT_AMX : CLA_UNIT_NONE;
+    }
+    for (int i = CLA_UNIT_MMA; i < CLA_UNITS; i++) {
+        if (!strcmp(device->matrix_unit, UNITS[i])) {
+            return (cla_unit)i;
+        }
+    }
+    return CLA_UNIT_NONE;
 }
 
 cla_unit cla_unit_offered(const cla_runtime *rt)
 {
+    if (rt->unit_emulated || (rt->record && rt->unit_choice == CLA_UNIT_BY_NAME)) {
+        return rt->unit_named;
+    }
     return rt->record || rt->watched ? CLA_UNIT_NONE : cla_unit_of(&rt->device);
+}
+
+bool cla_unit_is_emulated(const cla_runtime *rt)
+{
+    return rt->unit_emulated;
 }
 
 /* Only PoCL's compiler takes its operands. */
@@ -72,8 +88,20 @@ bool cla_unit_converts(const cla_runtime *rt)
     return cla_device_is_pocl(&rt->device) && cla_processor_bf16();
 }
 
+/* Finds the unit of a word; NONE: there is no such one. */
+static cla_unit unit_of_word(const char *word, int from)
+{
+    for (int i = from; i < CLA_UNITS; i++) {
+        if (cla_equals_nocase(word, UNITS[i])) {
+            return (cla_unit)i;
+        }
+    }
+    return CLA_UNIT_NONE;
+}
+
 static cla_status read_unit(cla_runtime *rt)
 {
+    static const char EMULATED[] = "emulated-";
     const char *text = cla_os_getenv("CLATTN_UNIT");
     rt->unit_choice = CLA_UNIT_AUTO;
     if (!text || !*text || cla_equals_nocase(text, "auto")) {
@@ -83,17 +111,24 @@ static cla_status read_unit(cla_runtime *rt)
         rt->unit_choice = CLA_UNIT_WITHOUT;
         return CLA_OK;
     }
-    if (!cla_equals_nocase(text, UNITS[CLA_UNIT_AMX])) {
-        return cla_fail(CLA_E_USAGE, "CLATTN_UNIT is '%s', must be none, amx or auto",
-                        text);
+    const size_t prefix = sizeof EMULATED - 1;
+    rt->unit_emulated = !strncmp(text, EMULATED, prefix);
+    rt->unit_named = rt->unit_emulated ? unit_of_word(text + prefix, CLA_UNIT_MMA)
+                                       : unit_of_word(text, CLA_UNIT_AMX);
+    if (rt->unit_named == CLA_UNIT_NONE) {
+        return cla_fail(
+            CLA_E_USAGE,
+            "CLATTN_UNIT is '%s', must be none, auto, amx, mma, mfma, wmma, "
+            "dpas or, of the last four, emulated-NAME",
+            text);
     }
     rt->unit_choice = CLA_UNIT_BY_NAME;
-    return cla_unit_offered(rt) == CLA_UNIT_AMX
+    return cla_unit_offered(rt) == rt->unit_named
                ? CLA_OK
                : cla_fail(CLA_E_USAGE,
-                          "CLATTN_UNIT is amx, which device '%s' does not have, or the "
+                          "CLATTN_UNIT is %s, which device '%s' does not have, or the "
                           "system does not allow",
-                          rt->device.name);
+                          UNITS[rt->unit_named], rt->device.name);
 }
 
 static struct {

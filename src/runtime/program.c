@@ -21,7 +21,8 @@ void cla_programs_init(cla_runtime *rt)
 
 static cla_status describe(const cla_launch *launch, cla_text *out)
 {
-    CLA_TRY(cla_text_add(out, "%s", launch->file));
+    CLA_TRY(cla_text_add(out, "%s%s%s", launch->file, launch->option ? " " : "",
+                         launch->option ? launch->option : ""));
     for (int i = 0; i < CLA_LAUNCH_DEFINES && launch->define[i].name; i++) {
         CLA_TRY(cla_text_add(out, " -D%s=%d", launch->define[i].name,
                              launch->define[i].value));

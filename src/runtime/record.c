@@ -168,10 +168,11 @@ static cla_status describe(cla_text *line, const cla_launch *launch, const char 
                          launch->kernel));
     CLA_TRY(describe_defines(line, launch));
     return cla_text_add(line,
-                        ", \"options\": \"%s\", \"local\": [%zu, %zu, %zu], "
+                        ", \"options\": \"%s%s%s\", \"local\": [%zu, %zu, %zu], "
                         "\"arg_bytes\": %zu, \"local_bytes\": %zu",
-                        cla_program_options, local[0], local[1], local[2], arg_bytes,
-                        local_bytes);
+                        cla_program_options, launch->option ? " " : "",
+                        launch->option ? launch->option : "", local[0], local[1],
+                        local[2], arg_bytes, local_bytes);
 }
 
 static cla_status describe_groups(cla_text *line, const size_t groups[3])

@@ -154,10 +154,15 @@ cla_status cla_memory_copy(cla_runtime *rt, const cla_memory *to, size_t to_offs
 
 /* ---- matrix units --------------------------------------------------------------- */
 
-/* Matrix units, as the define UNIT of cl/unit.clh. */
+/* Matrix units, as the define UNIT of cl/unit.clh and, from MMA on, those of cards, of
+ * cl/unit_group.clh. */
 typedef enum cla_unit {
     CLA_UNIT_NONE,
-    CLA_UNIT_AMX,
+    CLA_UNIT_AMX,  // Intel's processors
+    CLA_UNIT_MMA,  // NVIDIA, from compute capability 8.0 on
+    CLA_UNIT_MFMA, // AMD's CDNA
+    CLA_UNIT_WMMA, // AMD's RDNA 3
+    CLA_UNIT_DPAS, // Intel's Arc
     CLA_UNITS,
 } cla_unit;
 
@@ -169,13 +174,15 @@ typedef enum cla_unit_choice {
 } cla_unit_choice;
 
 /* Return the unit that device and processor offer, and that a runtime may use. It is
- * not tested yet. */
+ * not tested yet. A runtime that records has the unit that CLATTN_UNIT names. */
 cla_unit cla_unit_of(const cla_device *device);
 cla_unit cla_unit_offered(const cla_runtime *rt);
 /* Returns whether kernels may use the instruction of CONVERTS (cl/unit.clh). */
 bool cla_unit_converts(const cla_runtime *rt);
 cla_unit_choice cla_unit_asked(const cla_runtime *rt);
-const char *cla_unit_name(cla_unit unit); // "none", "amx"
+const char *cla_unit_name(cla_unit unit); // "none", "amx", "mma", ...
+/* Returns whether CLATTN_UNIT asks for a card's unit that is only emulated. */
+bool cla_unit_is_emulated(const cla_runtime *rt);
 
 /* Returns the word of a precision: "highest", "high", "medium"; and gives the precision
  * of a word. Errors: CLA_E_USAGE (no such word; what: where it stands). */
@@ -271,6 +278,7 @@ typedef struct cla_launch {
     const char *file;   // "masked_softmax" for cl/masked_softmax.cl
     const char *kernel; // function name
     const char *text;   // replaces generated.clh; NULL: that file itself
+    const char *option; // of the compiler, "-x"; NULL: none
     cla_define define[CLA_LAUNCH_DEFINES];
     size_t groups[3], local[3]; // 0 means 1, except in groups[0]
     cla_arg args[CLA_LAUNCH_ARGS];

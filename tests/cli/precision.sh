@@ -42,7 +42,7 @@ check 'the list of devices names the unit' prints 'matrix unit' "$clattn" device
 check 'an unknown word is refused' says 2 "--precision is 'low', must be highest, high or medium" \
     "$clattn" verify --precision low
 check 'in the environment, too' says 2 "CLATTN_PRECISION is 'low'" env CLATTN_PRECISION=low "$clattn" verify
-check 'and an unknown unit' says 2 "CLATTN_UNIT is 'cuda', must be none, amx or auto" \
+check 'and an unknown unit' says 2 "CLATTN_UNIT is 'cuda', must be none, auto, amx," \
     env CLATTN_UNIT=cuda "$clattn" verify
 check 'and in a config' says 3 'precision' "$clattn" train "$source/examples/configs/tagger-demo.json" \
     --set "data=$work/trees" --set precision=low --out "$work/e"

@@ -114,7 +114,7 @@ DEVICE_TEST(matmul, takes_the_tiles_of_gpus)
         };
         TEST_OK(cla_tuning_set(rt, "matmul_group", "ITEMS", cases[i].items));
         TEST_OK(cla_tuning_set(rt, "matmul_group", "SIDE", cases[i].side));
-        const cla_group_tile tile = cla_product_plan(rt, &p).tile;
+        const cla_group_tile tile = cla_product_plan(rt, &p, false).tile;
         cr_assert_eq(cla_group_tile_rows(&tile), cases[i].rows);
         cr_assert_eq(cla_group_tile_columns(&tile), cases[i].columns);
         check_public(rt, &c);
@@ -140,7 +140,7 @@ Test(matmul, plans_keep_cores_busy)
                                     .K = products[i].K,
                                     .batch = 1,
                                     .transpose_a = products[i].ta };
-            const cla_group_plan plan = cla_group_plan_of(cores[c], 128, &p);
+            const cla_group_plan plan = cla_group_plan_of(cores[c], 128, &p, false);
             const int rows = cla_group_tile_rows(&plan.tile);
             const int columns = cla_group_tile_columns(&plan.tile);
             cr_expect_geq(5 * plan.groups * plan.parts, 4 * cores[c]);

@@ -115,9 +115,9 @@ DEVICE_TEST(matmul_product, cuts_the_inner_index)
         const int *n = sizes[i];
         if ((test_tiny() && i > 0) || (test_small() && i > 1)) continue;
         cla_product p = { .M = n[0], .N = n[1], .K = n[2], .batch = 1 };
-        cr_assert_eq(cla_product_plan(rt, &p).parts, 1);
+        cr_assert_eq(cla_product_plan(rt, &p, false).parts, 1);
         p.transpose_a = true;
-        cr_assert_gt(cla_product_plan(rt, &p).parts, 1);
+        cr_assert_gt(cla_product_plan(rt, &p, false).parts, 1);
         for (int t = 0; t < 4; t += test_tiny() ? 3 : 1) {
             check_both_schedules(rt, &(inner_case){ .M = n[0],
                                                     .N = n[1],

@@ -1,5 +1,6 @@
 /* matmul_unit.c - products of rounded numbers: right at every precision, and with the
  * same bits whether a matrix unit computes them or not. */
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +79,96 @@ Test(matmul_unit, high_is_as_exact_as_float32, .timeout = 600)
     check_shapes(CLA_PRECISION_HIGH);
 }
 
+/* Each card's unit, emulated, gives the bits of the kernel without one, in each tile. */
+static void check_emulated(cla_runtime *without, cla_runtime *with, const char *unit,
+                           int side)
+{
+    static const int sizes[][3] = {
+        { 2, 8, 64 }, { 33, 20, 36 }, { 40, 72, 100 }, { 120, 124, 100 }, { 19, 23, 45 }
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int *n = sizes[i];
+        for (int t = test_tiny() ? 3 : 0; t < 4 && (n[0] < 64 || side > 32); t++) {
+            const bool even = n[2] % 4 == 0;
+            const inner_case c = { .M = n[0],
+                                   .N = n[1],
+                                   .K = n[2],
+                                   .ta = t & 1,
+                                   .tb = t >> 1,
+                                   .batch = n[0] < 64 ? 2 : 1,
+                                   .offset = even ? 8 : 5,
+                                   .gap = even ? 4 : 3,
+                                   .pad = even ? 4 : 7,
+                                   .add = t == 1,
+                                   .bias = t > 1,
+                                   .residual = t > 1,
+                                   .activation = t > 1 ? CLA_TANH : CLA_NONE,
+                                   .rounded = true };
+            float *a = check_inner_results(without, &c, "group");
+            float *b = check_inner_results(with, &c, unit);
+            const size_t size = (size_t)c.M * (size_t)(c.N + c.gap) * (size_t)c.batch;
+            cr_expect(!memcmp(a, b, size * 4), "%s, side %d, M%d N%d K%d t%d: bits",
+                      unit, side, c.M, c.N, c.K, t);
+            free(a);
+            free(b);
+        }
+    }
+}
+
+/* A NaN stays one, whatever its bits, and reaches its row or column alone. */
+static void check_nan(cla_runtime *rt, const char *unit)
+{
+    enum { M = 34, N = 72, K = 100, ROW = 33, COLUMN = 70 };
+    static float a[M * K], b[K * N], y[M * N];
+    const int64_t a_shape[] = { M, K }, b_shape[] = { K, N };
+    const uint32_t bits[] = { 0xffffffff, 0x7fffffff };
+    cla_tape *tape = NULL;
+    cla_tensor *ta = NULL, *tb = NULL, *ty = NULL;
+    for (int i = 0; i < M * K; i++) {
+        a[i] = (float)(i % 7);
+    }
+    for (int i = 0; i < K * N; i++) {
+        b[i] = (float)(i % 5);
+    }
+    memcpy(&a[ROW * K + 40], &bits[0], sizeof *a);
+    memcpy(&b[99 * N + COLUMN], &bits[1], sizeof *b);
+    TEST_OK(cla_tape_new(&tape, rt, false));
+    TEST_OK(cla_tensor_new(&ta, rt, CLA_F32, 2, a_shape));
+    TEST_OK(cla_tensor_new(&tb, rt, CLA_F32, 2, b_shape));
+    TEST_OK(cla_tensor_write(ta, 0, (int64_t)M * K, a));
+    TEST_OK(cla_tensor_write(tb, 0, (int64_t)K * N, b));
+    TEST_OK(cla_matmul(tape, &ty, ta, tb, false, false));
+    TEST_OK(cla_tensor_read(ty, 0, (int64_t)M * N, y));
+    for (int i = 0; i < M * N; i++) {
+        cr_expect_eq(isnan(y[i]) != 0, i / N == ROW || i % N == COLUMN,
+                     "%s: %d %d is %g", unit, i / N, i % N, (double)y[i]);
+    }
+    cla_tape_free(&tape);
+    cla_tensor_free(&ta);
+    cla_tensor_free(&tb);
+}
+
+Test(matmul_unit, emulated_units_of_cards, .timeout = 900)
+{
+    for (int unit = CLA_UNIT_MMA; unit < CLA_UNITS; unit++) {
+        char name[32];
+        snprintf(name, sizeof name, "emulated-%s", cla_unit_name((cla_unit)unit));
+        for (int side = 32; side <= (test_small() ? 32 : 128); side *= 2) { // of tiles
+            cla_runtime *rt[2];
+            for (int i = 0; i < 2; i++) {
+                rt[i] = test_runtime_at(i ? name : "none", CLA_PRECISION_MEDIUM);
+                cla_runtime_set_schedule(rt[i], CLA_SCHEDULE_GROUP);
+                TEST_OK(cla_tuning_set(rt[i], "matmul_group", "SIDE", side));
+                TEST_OK(cla_tuning_set(rt[i], "matmul_group", "ITEMS", 32));
+            }
+            check_emulated(rt[0], rt[1], name, side);
+            check_nan(rt[1], name);
+            cla_runtime_free(&rt[0]);
+            cla_runtime_free(&rt[1]);
+        }
+    }
+}
+
 /* Cuts of rows and of the inner index change no bit. */
 Test(matmul_unit, several_cuts, .timeout = 600)
 {
@@ -154,9 +245,11 @@ Test(matmul_unit, words_of_the_environment)
     TEST_FAILS(cla_runtime_new(&rt, NULL), CLA_E_USAGE,
                "CLATTN_PRECISION is 'low', must be highest, high or medium");
     unsetenv("CLATTN_PRECISION");
-    setenv("CLATTN_UNIT", "mma", 1);
-    TEST_FAILS(cla_runtime_new(&rt, NULL), CLA_E_USAGE,
-               "CLATTN_UNIT is 'mma', must be none, amx or auto");
+    setenv("CLATTN_UNIT", "emulated-amx", 1);
+    TEST_FAILS(
+        cla_runtime_new(&rt, NULL), CLA_E_USAGE,
+        "CLATTN_UNIT is 'emulated-amx', must be none, auto, amx, mma, mfma, wmma, "
+        "dpas or, of the last four, emulated-NAME");
 }
 
 /* A signal stack that is too small for the tiles makes Linux refuse them. It is asked

@@ -41,7 +41,10 @@ def _count(lines):
                 c["fma"] += 1
             elif base.startswith("v_pk_fma_f32"):
                 c["fma"] += 2
-        if op.startswith("v_"):
+        if re.match(r"v_(mfma_f32_32x32x8_?bf16|wmma_f32_16x16x16_bf16)", op):
+            c["matrix"] += 128
+            c["fma"] += 128
+        elif op.startswith("v_"):
             c["passes"] += 4 if QUARTER.match(op) else 1
             c["vector"] += 1
         elif op.startswith("ds_") and not re.match(r"ds_(swizzle|permute|bpermute)", op):

@@ -18,8 +18,9 @@ def _message(c, op, rest, units):
     """A load, a store, a barrier: by mnemonics on newer chips, by the comment of a send on older ones."""
     base, load = op.split(".")[0], op.startswith("load") or " read" in rest
     if op.startswith(("load.slm", "store.slm")):
-        n = re.search(r"\.d(8u32|8|16u32|16|32|64)(?:x(\d+))?", op)
-        _local(c, load, SIZES[n.group(1)] * int(n.group(2) or 1), units)
+        n = re.search(r"\.d(8u32|8|16u32|16|32|64)(?:x(\d+))?(t?)", op)
+        size = SIZES[n.group(1)] * int(n.group(2) or 1)
+        _local(c, load, size / 8 if n.group(3) else size, units)  # transposed: the words of all lanes
     elif re.match(r"(load|store)\.ugm", op):
         n = re.search(r"\.d(\d+)\w*?(?:x(\d+))?", op)
         c["global"] += 1
@@ -56,6 +57,9 @@ def _count(lines, lanes):
             _message(c, op, rest, units)
         elif base in CONTROL:
             c["branch"] += 1
+        elif base == "dpas":
+            c["matrix"] += 128 * units  # 8 x 8 x 16
+            c["fma"] += 128 * units
         elif base == "math":
             c["special"] += units
         elif re.search(r":(f|hf|df)\b", code):

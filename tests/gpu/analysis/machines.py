@@ -26,6 +26,10 @@ MACHINES = {
     "tgllp": dict(INTEL),
     "dg2-g10": dict(INTEL),
 }
+# fused operations of bf16 with f32 sums, of the matrix unit: by mma.sync Hopper reaches 63 % of its peak
+MATRIX = {"gfx90a": 512, "gfx942": 1024, "gfx1100": 256, "sm_86": 256, "sm_90": 1290, "dg2-g10": 1024}
+# the targets that have what a define UNIT names, see cl/unit_group.clh
+UNITS = {2: ("sm_86", "sm_90"), 3: ("gfx90a", "gfx942"), 4: ("gfx1100",), 5: ("dg2-g10",)}
 # registers, warps, KiB of local memory of an SM; bytes lost a group
 SM = {"sm_70": (65536, 64, 96, 0), "sm_86": (65536, 48, 100, 1024), "sm_90": (65536, 64, 228, 1024)}
 # hardware threads and KiB of local memory of an Intel core
@@ -57,12 +61,15 @@ def _clocks(target, c):
         t["vector"] = c["fp"] * wave / m["fp"]
         t["integer"] = c["alu"] * wave / m["alu"]
         t["cache"] = reads / m["l1"]
+    if c["matrix"]:
+        t["matrix"] = c["matrix"] * wave / MATRIX[target]
+        return t, t["matrix"]
     return t, c["fma"] * wave / m["lanes"]
 
 
 def bound(target, counts, paired=False):
-    """(share of the headline rate that these instructions allow, what limits them). paired: NVIDIA's wide local loads at
-    twice the rate, as when neighbouring lanes ask for the same words."""
+    """(share of the headline rate, or of the matrix unit's peak where it is used, that these instructions allow; what limits
+    them). paired: NVIDIA's wide local loads at twice the rate, as when neighbouring lanes ask for the same words."""
     c = collections.Counter(counts)
     t, ideal = _clocks(target, c)
     if paired and vendor(target) == "nvidia":

@@ -43,12 +43,16 @@ def _count(lines):
         base = name.split(".")[0]
         bits = 128 if ".128" in name else 64 if ".64" in name else 32
         c["instructions"] += base != "NOP"
-        c["fma"] += base == "FFMA"
+        c["matrix"] += 64 * (base == "HMMA")  # 16 x 8 x 16
+        c["fma"] += base == "FFMA" or 64 * (base == "HMMA")
         c["special"] += base in ("MUFU", "I2F", "F2I", "F2F")
         if base in ("FFMA", "FMUL", "FADD"):
             c["fp"] += 1
         elif base == "IMAD":
             c["imad"] += 1
+        elif base == "LDSM":
+            c["local_bytes"] += 16 if ".4" in name else 4
+            c["local"] += 1
         elif base in ("LDS", "STS"):
             c["local_bytes"] += bits // 8
             c["local"] += 1
@@ -62,7 +66,7 @@ def _count(lines):
             c["barrier"] += 1
         elif base in CONTROL:
             c["branch"] += 1
-        elif not base.startswith("U") and base not in OTHER and base != "MUFU":
+        elif not base.startswith("U") and base not in OTHER and base not in ("MUFU", "HMMA"):
             c["alu"] += 1
     return c
 

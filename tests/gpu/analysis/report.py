@@ -6,7 +6,7 @@ usage: tools/gpu-report.sh, which records and fetches the compilers; or by hand
 import argparse, collections, concurrent.futures, fnmatch, hashlib, json, os, re, shutil, sys, tempfile
 
 import amd, estimate, intel, nvidia, tables
-from machines import MACHINES, bound, kernel_bound, product_loops, vendor
+from machines import MACHINES, UNITS, bound, kernel_bound, product_loops, vendor
 from recording import case, read
 from tables import cell
 
@@ -20,6 +20,7 @@ HOT_TARGETS = ["gfx1100", "sm_90", "dg2-g10"]
 # that a case begins with.
 HOT = [r"attention_(forward|grad_q|grad_kv) WIDTH=64 .*DOWN=8 ",
        r"band_attention_(forward|dq|dkdv) WIDTH=64 .*SLOTS=20 ", r"matmul_group .*QM=2 QN=2 .*WIDE=1 ",
+       r"matmul_unit_group .*TM=128 .*WIDE=1 ",
        r"conv_filter ", r"ham_forward WIDE=1 ", r"(lstm|gru)_(walk(_back)?|forward|backward) ", r"additive_forward "]
 BUDGET = dict(local=32 << 10, items=256, arg_bytes=256)
 WIDEST = 128  # wider heads may spill
@@ -66,6 +67,12 @@ def figures(tools, program, target):
             json.dump(found, f)
         os.rename(kept + ".%d" % os.getpid(), kept)
     return [_row(program, target, kernel, launch, found) for kernel, launch in sorted(program.kernels.items())]
+
+
+def runs_on(program, target):
+    """Whether a target has the matrix unit that a program needs, if it needs one."""
+    unit = re.search(r"\bUNIT=(\d+) EMULATED=0\b", program.name)
+    return not unit or target in UNITS[int(unit.group(1))]
 
 
 def _row(program, target, kernel, launch, found):
@@ -261,7 +268,7 @@ def main():
         programs[kind] = [p._replace(kernels=wanted) for p, wanted in all_of_it if wanted]
     amd.prepare(tools)
     with concurrent.futures.ThreadPoolExecutor(a.j) as pool:
-        jobs = [pool.submit(figures, tools, p, t) for t in targets for p in programs[vendor(t)]]
+        jobs = [pool.submit(figures, tools, p, t) for t in targets for p in programs[vendor(t)] if runs_on(p, t)]
         rows = [row for job in jobs for row in job.result()]
     if a.loops:
         for row in rows:
