@@ -137,7 +137,7 @@ def _overlap(x: Any, y: Any) -> bool:
     (first, end), (other, last) = (
         (t.data_ptr(), t.data_ptr() + t.numel() * t.element_size()) for t in (x, y)
     )
-    return first < last and other < end
+    return bool(first < last and other < end)
 
 
 def copied(tensor: Tensor) -> Any:

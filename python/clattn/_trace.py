@@ -149,7 +149,8 @@ class Tracing(TorchFunctionMode):
                 self.refuse(
                     f"a tensor {list(given.shape)} must be read with indices, [h][i]"
                 )
-            return self.read(given.reshape(1) if given.dim() else given, (0,))
+            only: Traced = self.read(given.reshape(1) if given.dim() else given, (0,))
+            return only
         if isinstance(given, bool):
             return Traced(self, "(0 == 0)" if given else "(0 != 0)", bool)
         try:
