@@ -94,6 +94,14 @@ class _Part:
         more = index if isinstance(index, tuple) else (index,)
         return self.of.read(self.tensor, self.index + more)
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        self.of.refuse(
+            f"a tensor {list(self.tensor.shape)} has no {name} here; it is read with an"
+            " index for each axis"
+        )
+
 
 class Tracing(TorchFunctionMode):
     """The call of a function. It also sees which tensors the function reads."""
