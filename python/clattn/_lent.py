@@ -113,7 +113,7 @@ class Lent:
     def _sent(self, value: Any, grad: bool) -> Tensor:
         """A copy on the device, from there where a block of resident() has it."""
         keeper = resident.current()
-        made = keeper and keeper.find(self.runtime, value, grad)
+        made = None if keeper is None else keeper.find(self.runtime, value, grad)
         if made is None:
             made = Tensor.from_numpy(self.runtime, value.numpy())
             _keep(value, made, not grad)
