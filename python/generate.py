@@ -238,8 +238,9 @@ def write_torch(headers: Headers) -> None:
         '''"""The attention operators for PyTorch, written by generate.py.
 
 Tensors are PyTorch's and on the CPU. Where the device of `use` is a CPU, it reads them
-where they are; else each call copies them there. Results are copied back. float16, bfloat16 and float64 are computed in float32. Tensors are
-packed: the tokens of all sequences one after the other, without padding. `attention`
+where they are; else each call copies them there, and `resident` lets calls share copies.
+Results are copied back. float16, bfloat16 and float64 are computed in float32. Tensors
+are packed: the tokens of all sequences one after the other, without padding. `attention`
 takes padded and nested ones, too, and scaled_dot_product_attention has the arguments of
 PyTorch's own; torch.compile takes both. Gradients flow through autograd. There are no
 gradients of gradients: differentiating one raises a GradientError.
@@ -257,9 +258,10 @@ from clattn._autograd import apply, lengths, use
     )
     write_imports(headers, operators)
     print("from clattn._attention import attention")
+    print("from clattn._resident import resident")
     print("from clattn._sdpa import scaled_dot_product_attention")
-    others = "attention", "lengths", "scaled_dot_product_attention", "use"
-    write_names(operators, *others)
+    own = "attention", "lengths", "resident", "scaled_dot_product_attention", "use"
+    write_names(operators, *own)
     for op in operators:
         write_torch_operator(headers, op)
 

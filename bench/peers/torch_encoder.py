@@ -11,12 +11,14 @@ queries, keys and values of one projection. All but attention is PyTorch's:
   clattn  band_attention, or scaled_dot_product_attention of clattn
   sdpa    torch.nn.functional.scaled_dot_product_attention, with a mask for the window
   flex    torch.nn.attention.flex_attention, compiled, with a block mask for the window
+  none    the values as they are: the least that a step can take with any attention
 
 Cases: window (8 sequences of 512 tokens, a window of 11) and plain (32 of 64). Types:
 float32 and bfloat16, of parameters and tokens. The attentions take turns, N times,
-after the same first numbers; their losses must agree. It prints the median and the
-quartiles of each, and its time over that of clattn. What an attention cannot do is
-named. Needs the package clattn and PyTorch 2.5 or newer.
+after the same first numbers; the losses of all but `none` must agree. It prints the
+median and the quartiles of each, its time over that of clattn, and the same of the
+processors' time, which other work disturbs less. What an attention cannot do is named.
+Needs the package clattn and PyTorch 2.5 or newer.
 """
 
 import argparse
@@ -114,6 +116,10 @@ def by_flex(batch: int, length: int, window: int | None) -> Attention:
     return attention
 
 
+def by_nothing(batch: int, length: int, window: int | None) -> Attention:
+    return lambda q, k, v: v
+
+
 def alone(
     attention: Attention, words: torch.Tensor, kind: torch.dtype
 ) -> Callable[[], float]:
@@ -161,6 +167,8 @@ def measure(case: str, kind: str, what: str, rounds: int) -> None:
     words = torch.randint(WORDS, (batch, length))
     row = f"{case} {kind} {what}"
     made = {"clattn": by_clattn, "sdpa": by_sdpa, "flex": by_flex}
+    if what != "attention":
+        made["none"] = by_nothing
     steps, losses = {}, {}
     for name, make in made.items():
         try:
@@ -176,20 +184,24 @@ def measure(case: str, kind: str, what: str, rounds: int) -> None:
             print(f"{row} {name}: not there: {type(error).__name__}: {said[0]}")
     for name, own in losses.items():
         apart = max(abs(a - b) for a, b in zip(own, losses["clattn"], strict=True))
-        if apart > BARS[kind]:
+        if apart > BARS[kind] and name != "none":
             raise SystemExit(f"{row}: results of {name} are {apart:g} away")
-    times: dict[str, list[float]] = {name: [] for name in steps}
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in steps}
     for _ in range(rounds):
         for name, step in steps.items():
-            start = time.perf_counter()
+            start = time.perf_counter(), time.process_time()
             step()
-            times[name].append(1e3 * (time.perf_counter() - start))
-    base = statistics.median(times["clattn"])
-    for name, all_ms in times.items():
-        low, middle, high = statistics.quantiles(all_ms, n=4)
+            end = time.perf_counter(), time.process_time()
+            times[name].append((end[0] - start[0], end[1] - start[1]))
+    base = [statistics.median(own) for own in zip(*times["clattn"], strict=True)]
+    for name, both in times.items():
+        wall, work = ([1e3 * s for s in own] for own in zip(*both, strict=True))
+        low, middle, high = statistics.quantiles(wall, n=4)
+        used = statistics.median(work)
         print(
             f"{row} {name:7} {middle:7.1f} ms ({low:.1f} to {high:.1f}),"
-            f" {middle / base:.2f} times clattn's",
+            f" {middle / base[0] / 1e3:.2f} times clattn's; processors {used:.1f} ms,"
+            f" {used / base[1] / 1e3:.2f} times",
             flush=True,
         )
 

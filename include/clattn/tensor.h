@@ -65,6 +65,13 @@ CLA_API int64_t cla_tensor_dim(const cla_tensor *t, int axis);
 CLA_API int64_t cla_tensor_size(const cla_tensor *t); // number of elements
 CLA_API cla_dtype cla_tensor_dtype(const cla_tensor *t);
 
+/* A tensor with memory of its own and the numbers of t, copied on the device. t holds
+ * f32 or i32; it may be a result, which its tape frees before the copy.
+ *
+ * Errors: CLA_E_SHAPE (t is a column view, or weights of 16 or 8 bits), CLA_E_NOMEM,
+ * CLA_E_DEVICE. */
+CLA_API cla_status cla_tensor_copy(cla_tensor **out, const cla_tensor *t);
+
 /* Copy the whole tensor. A download waits for the device. After an upload host may be
  * changed at once; another queue sees the values after cla_runtime_finish. host must
  * hold cla_tensor_size elements, which cannot be checked: cla_tensor_write and

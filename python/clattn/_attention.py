@@ -105,7 +105,7 @@ def attention(
 # ---- layouts -------------------------------------------------------------------------
 
 
-def _packed_batch(given: Sequence[Any], spans: Any, job: _Job) -> Any:
+def _packed_batch(given: Sequence[Any], spans: Any, job: _Job) -> torch.Tensor:
     (q_name, q_lengths), (k_name, k_lengths) = spans
     if q_lengths is None or k_lengths is None:
         raise UsageError(
@@ -116,7 +116,7 @@ def _packed_batch(given: Sequence[Any], spans: Any, job: _Job) -> Any:
     return _run(given, rows, (q_name, k_name), job)
 
 
-def _padded_batch(given: Sequence[Any], spans: Any, job: _Job) -> Any:
+def _padded_batch(given: Sequence[Any], spans: Any, job: _Job) -> torch.Tensor:
     q, k, v = given
     (q_name, q_lengths), (k_name, k_lengths) = spans
     batch, _, length, _ = q.shape
@@ -142,7 +142,7 @@ def _padded_batch(given: Sequence[Any], spans: Any, job: _Job) -> Any:
     return o.reshape(batch, heads, length, v.shape[3])
 
 
-def _nested(given: Sequence[Any], spans: Any, job: _Job) -> Any:
+def _nested(given: Sequence[Any], spans: Any, job: _Job) -> torch.Tensor:
     """Nested tensors [B,H,*,d] or [B,*,H,d] as packed ones, and back."""
     flat, offsets = [], []
     for name, x in zip(_QKV, given, strict=True):
@@ -175,7 +175,7 @@ def _run(
     rows: Sequence[tuple[Any, int | None]],
     row_names: tuple[str, str],
     job: _Job,
-) -> Any:
+) -> torch.Tensor:
     """[N,H,e], from q [N,H,d], k [M,H,d] and v [M,H,e]."""
     q, k, v = given
     wanted = autograd.result_type((q, k, v))
@@ -187,7 +187,7 @@ def _run(
     if factor != 1:
         q = q * factor
     names = packed.Names(_NAME, _QKV, row_names)
-    o = dispatch.attend(names, (q, k, v), rows, job.form, job.inputs)
+    o: torch.Tensor = dispatch.attend(names, (q, k, v), rows, job.form, job.inputs)
     return o[..., :values].to(wanted)
 
 

@@ -314,8 +314,8 @@ def apply(
     values: Mapping[str, Any],
     rows: Mapping[str, Any],
     dropout: float = 0.0,
-) -> Any:
+) -> torch.Tensor:
     """Runs an operator for a result in the type of result_type."""
     drops = arguments.real(name, "dropout", dropout, "float") != 0
-    made = run(name, call, values, rows, drops)
+    made: torch.Tensor = run(name, call, values, rows, drops)
     return made.to(result_type(values.values()))

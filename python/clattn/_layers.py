@@ -78,10 +78,10 @@ class Tokens:
             )
         self.values = self.rows.of(flat)
 
-    def back(self, y: Any) -> Any:
+    def back(self, y: Any) -> torch.Tensor:
         """A result [n,...] of the tokens in the layout of x, 0 for the others."""
-        size = math.prod(self.shape[:-1])
-        return self.rows.back(y, size).reshape(*self.shape[:-1], *y.shape[1:])
+        made: torch.Tensor = self.rows.back(y, math.prod(self.shape[:-1]))
+        return made.reshape(*self.shape[:-1], *y.shape[1:])
 
 
 class SelfAttention(nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
@@ -148,7 +148,8 @@ class SelfAttention(nn.Module):  # type: ignore[misc, name-defined, unused-ignor
 
     def forward(self, x: torch.Tensor, lengths: Lengths | None = None) -> torch.Tensor:
         if autograd.is_compiled() and self.kind in ("softmax", "custom"):
-            return self._traced(x, lengths)
+            y: torch.Tensor = self._traced(x, lengths)
+            return y
         tokens = Tokens(WHERE, "x", x, lengths)
         if not tokens.values.shape[0]:
             return tokens.back(self.out(tokens.values.repeat(1, self.way.parts)))
@@ -342,7 +343,8 @@ class HardAttention(nn.Module):  # type: ignore[misc, name-defined, unused-ignor
             s, g, earned = t[:3]
             return ops.reinforce(tape, s, g, earned, r[0], r[1], **kind, **learned)
 
-        loss = autograd.run("reinforce", call, given, {"x": rows[0], "memory": rows[1]})
+        of = {"x": rows[0], "memory": rows[1]}
+        loss: torch.Tensor = autograd.run("reinforce", call, given, of)
         return loss[0]
 
     def __getstate__(self) -> dict[str, Any]:

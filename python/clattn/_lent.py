@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from clattn._api import Dtype
+from clattn import _resident as resident
+from clattn._api import DeviceKind, Dtype
 from clattn.runtime import Runtime
 from clattn.tape import Tape
 from clattn.tensor import Tensor
@@ -31,7 +32,7 @@ class Operand:
         key = id(self.source)
         if key not in known:
             known[key] = torch.empty(self.source.shape)
-            if known[key].numel():
+            if known[key].numel() and reads_host(self.source.runtime):
                 self.source._borrow_grad(known[key].data_ptr())
 
     def gradient(self, known: dict[int, Any]) -> Any:
@@ -41,6 +42,7 @@ class Operand:
             made.zero_()
         elif made.numel():
             grad._download(made.data_ptr())  # no copy where it lies there
+            _keep(made, grad, True)
         if self.columns is None:
             return made
         return made[:, self.columns].reshape(self.tensor.shape)
@@ -55,6 +57,7 @@ class Lent:
 
     def __init__(self, runtime: Runtime, tape: Tape | None = None) -> None:
         self.runtime, self.tape = runtime, tape
+        self.in_place = reads_host(runtime)
         self.known: list[tuple[Any, bool, Tensor]] = []
         self.wide: dict[Any, tuple[Tensor, list[slice]]] = {}  # and columns in use
 
@@ -95,7 +98,9 @@ class Lent:
         for other, wanted, made in over:
             if not grad and not wanted and _same(other, value):
                 return made
-        if over or not value.numel():
+        if not self.in_place:
+            made = self._sent(value, grad)
+        elif over or not value.numel():
             made = Tensor.from_numpy(self.runtime, value.numpy())
         else:
             dtype = Dtype.I32 if value.dtype == torch.int32 else Dtype.F32
@@ -104,6 +109,27 @@ class Lent:
         made.want_grad(grad)
         self.known.append((value, grad, made))
         return made
+
+    def _sent(self, value: Any, grad: bool) -> Tensor:
+        """A copy on the device, from there where a block of resident() has it."""
+        keeper = resident.current()
+        made = None if keeper is None else keeper.find(self.runtime, value, grad)
+        if made is None:
+            made = Tensor.from_numpy(self.runtime, value.numpy())
+            _keep(value, made, not grad)
+        return made
+
+
+def reads_host(runtime: Runtime) -> bool:
+    """Whether the device works in memory of PyTorch."""
+    return runtime.device.kind == DeviceKind.CPU
+
+
+def _keep(value: Any, made: Tensor, only: bool) -> None:
+    """In a block of resident(): the device has these numbers, in memory of its own."""
+    keeper = resident.current()
+    if keeper is not None and not reads_host(made.runtime):
+        keeper.keep(value, made, only)
 
 
 def _wider(value: Any) -> tuple[Any, int] | None:
@@ -137,7 +163,7 @@ def _overlap(x: Any, y: Any) -> bool:
     (first, end), (other, last) = (
         (t.data_ptr(), t.data_ptr() + t.numel() * t.element_size()) for t in (x, y)
     )
-    return first < last and other < end
+    return bool(first < last and other < end)
 
 
 def copied(tensor: Tensor) -> Any:
@@ -145,4 +171,5 @@ def copied(tensor: Tensor) -> Any:
     made = torch.empty(tensor.shape)
     if made.numel():
         tensor._download(made.data_ptr())
+        _keep(made, tensor, False)
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from typing import Any, TypeVar
 
@@ -202,11 +203,10 @@ def swap_attention(model: Model) -> Model:
 
 def _register() -> None:
     """Makes clattn an attention implementation of transformers."""
-    from transformers import AttentionInterface
-    from transformers.masking_utils import AttentionMaskInterface
-
-    AttentionInterface.register(_HUGGING_FACE, _attend)
-    AttentionMaskInterface.register(_HUGGING_FACE, _mask_of)
+    own = importlib.import_module("transformers")
+    own.AttentionInterface.register(_HUGGING_FACE, _attend)
+    masks = importlib.import_module("transformers.masking_utils")
+    masks.AttentionMaskInterface.register(_HUGGING_FACE, _mask_of)
 
 
 def _attend(
@@ -237,8 +237,7 @@ def _attend(
 
 def _mask_of(*given: Any, **named: Any) -> Any:
     """A mask as SDPA takes it; padding alone is [B,1,1,S]."""
-    from transformers import masking_utils
-
+    masking_utils = importlib.import_module("transformers.masking_utils")
     padding: Any = named.get("attention_mask")
     function = named.get("mask_function")
     plain = function is masking_utils.bidirectional_mask_function

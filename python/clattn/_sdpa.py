@@ -63,8 +63,10 @@ def scaled_dot_product_attention(
     factor = packed.factor(_NAME, scale, q.shape[-1], wide)
     dtype, shape = q.dtype, (*scores[:-1], v.shape[-1])
     q, k, v = (_batch(x.float(), leading) for x in (q, k, v))
+    o: torch.Tensor
     if 0 in scores:
-        return _nothing(q, k, v).reshape(shape).to(dtype)
+        o = _nothing(q, k, v)
+        return o.reshape(shape).to(dtype)
     wanted = None if mask is None else _Mask(mask, scores)
     o = _attend(q if factor == 1 else q * factor, k, v, wanted, causal, drop)
     return o.reshape(shape).to(dtype)
@@ -123,12 +125,17 @@ def _repeated(name: str, x: Any, q: Any) -> Any:
     return packed.repeated(_NAME, name, x, q, -3)
 
 
+def _broadcast(*shapes: Any) -> Any:
+    function: Any = torch.broadcast_shapes  # PyTorch gives it no types
+    return function(*shapes)
+
+
 def _leading(q: Any, k: Any, v: Any) -> tuple[int, ...]:
     """The axes before T and d, broadcast."""
     shape = q.shape[:-2]
     for name, x in (("key", k), ("value", v)):
         try:
-            shape = torch.broadcast_shapes(shape, x.shape[:-2])
+            shape = _broadcast(shape, x.shape[:-2])
         except RuntimeError:
             raise ShapeError(
                 f"{_NAME}: {name} is {list(x.shape)}, query {list(q.shape)}: batches or"
@@ -197,7 +204,7 @@ class _Mask:
 def _of_scores(mask: Any, scores: tuple[int, ...]) -> Any:
     """The mask, which broadcasts to the scores."""
     try:
-        fits = torch.broadcast_shapes(mask.shape, scores) == scores
+        fits = _broadcast(mask.shape, scores) == scores
     except RuntimeError:
         fits = False
     if not fits:

@@ -94,6 +94,14 @@ class _Part:
         more = index if isinstance(index, tuple) else (index,)
         return self.of.read(self.tensor, self.index + more)
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        self.of.refuse(
+            f"a tensor {list(self.tensor.shape)} has no {name} here; it is read with an"
+            " index for each axis"
+        )
+
 
 class Tracing(TorchFunctionMode):
     """The call of a function. It also sees which tensors the function reads."""
@@ -149,7 +157,8 @@ class Tracing(TorchFunctionMode):
                 self.refuse(
                     f"a tensor {list(given.shape)} must be read with indices, [h][i]"
                 )
-            return self.read(given.reshape(1) if given.dim() else given, (0,))
+            only: Traced = self.read(given.reshape(1) if given.dim() else given, (0,))
+            return only
         if isinstance(given, bool):
             return Traced(self, "(0 == 0)" if given else "(0 != 0)", bool)
         try:

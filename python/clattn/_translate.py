@@ -76,6 +76,10 @@ def _call(name: str, of_whole: bool = False, form: str = "") -> Callable[..., Tr
     return rule
 
 
+def _silu(t: Tracing, input: Any, inplace: bool = False) -> Traced:
+    return _call("", False, "({0} * sigmoid({0}))")(t, input)
+
+
 def _two(name: str, floats: bool = False) -> Callable[..., Traced]:
     def rule(t: Tracing, input: Any, other: Any) -> Traced:
         x, y = t.number(input), t.number(other)
@@ -136,6 +140,7 @@ RULES: dict[str, Callable[..., Traced]] = {
     "minimum": _two("min"), "maximum": _two("max"), "floor": _call("floor"),
     "relu": _call("", True, "max(0, {})"), "rsqrt": _call("", False, "(1 / sqrt({}))"),
     "float": _call("", False, "({} + 0.0)"),
+    "tan": _call("", False, "(sin({0}) / cos({0}))"), "silu": _silu,
 }  # fmt: skip
 for _name in ("exp", "exp2", "log", "tanh", "sigmoid", "erf", "sin", "cos", "sqrt"):
     RULES[_name] = _call(_name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import itertools
 import json
 import math
@@ -112,11 +113,11 @@ def write_tensorboard(
         names[name] = run
     points = {name: _points(run, axis) for name, run in names.items()}
     try:
-        from tensorboard.summary import Writer
+        summary = importlib.import_module("tensorboard.summary")
     except ImportError as error:
         raise UsageError(f"{where}: needs the package tensorboard: {error}") from error
     for name, some in points.items():
-        writer = Writer(str(out / name))
+        writer = summary.Writer(str(out / name))
         for key, value, at, time in some:
             writer.add_scalar(key, value, at, wall_time=time)
         writer.close()

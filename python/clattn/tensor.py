@@ -181,6 +181,15 @@ class Tensor:
             self.runtime.begin()
             check(library().cla_tensor_borrow_grad(self.pointer, address))
 
+    def copy(self) -> Tensor:
+        """A tensor of its own with the same numbers, copied on the device."""
+        out = ctypes.c_void_p()
+        with self.runtime.lock:
+            self.runtime.begin()
+            check(library().cla_tensor_copy(ctypes.byref(out), self.pointer))
+            assert out.value
+            return Tensor(_TensorMemory(self.runtime, out.value), out.value)
+
     def fill(self, value: float) -> None:
         """Sets all elements of an f32 tensor."""
         with self.runtime.lock:

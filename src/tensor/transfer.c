@@ -13,15 +13,20 @@ static cla_status refuse_view(const cla_tensor *t)
                : CLA_OK;
 }
 
+static cla_status refuse_stored(const char *op, const cla_tensor *t)
+{
+    return cla_stored(t)
+               ? cla_fail(CLA_E_SHAPE, "%s: %s holds %s, must hold f32 or i32", op,
+                          cla_shape_text(t), cla_dtype_name(t->dtype))
+               : CLA_OK;
+}
+
 /* Checks that t holds f32 or i32 and these elements, and that host is not NULL. */
 static cla_status check_part(const char *op, const cla_tensor *t, int64_t first,
                              int64_t count, const void *host)
 {
     CLA_TRY(refuse_view(t));
-    if (cla_stored(t)) {
-        return cla_fail(CLA_E_SHAPE, "%s: %s holds %s, must hold f32 or i32", op,
-                        cla_shape_text(t), cla_dtype_name(t->dtype));
-    }
+    CLA_TRY(refuse_stored(op, t));
     if (first < 0 || count < 0 || first > cla_size(t) - count) {
         return cla_fail(CLA_E_SHAPE, "%s: %lld elements from %lld on of %s", op,
                         (long long)count, (long long)first, cla_shape_text(t));
@@ -74,6 +79,23 @@ cla_status cla_tensor_read(const cla_tensor *t, int64_t first, int64_t count,
     CLA_NEED(t);
     CLA_HOLD(t->rt);
     return read_part("tensor_read", t, first, count, host);
+}
+
+cla_status cla_tensor_copy(cla_tensor **out, const cla_tensor *t)
+{
+    CLA_NEED(out, t);
+    CLA_HOLD(t->rt);
+    *out = NULL;
+    CLA_TRY(refuse_view(t));
+    CLA_TRY(refuse_stored("tensor_copy", t));
+    CLA_TRY(cla_tensor_new(out, t->rt, t->dtype, t->rank, t->shape));
+    const size_t bytes = (size_t)cla_size(t) * 4;
+    const cla_status status =
+        cla_memory_copy(t->rt, &(*out)->memory, 0, &t->memory, 0, bytes);
+    if (status) {
+        cla_tensor_free(out);
+    }
+    return status;
 }
 
 cla_status cla_tensor_fill(cla_tensor *t, float value)

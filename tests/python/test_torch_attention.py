@@ -289,6 +289,7 @@ def apply_rule(name: str, values: dict[str, Any]) -> Any:
     if isinstance(given[0], Traced):
         return given[0].of.call(name, given, {})
     function = getattr(torch, PYTHONS.get(name, name), None)
+    function = torch.nn.functional.silu if name == "silu" else function
     if function is None or name in ("float", "double", "int", "long"):
         return getattr(given[0], PYTHONS.get(name, name))(*given[1:])
     return function(*given)

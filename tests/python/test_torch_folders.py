@@ -178,8 +178,11 @@ class Decoder:
 
     def attend(self, q: Any, k: Any, v: Any, causal: bool) -> Any:
         q, k, v = (x.transpose(0, 1) for x in (q, k, v))
-        sdpa = torch.nn.functional.scaled_dot_product_attention
-        return sdpa(q, k, v, is_causal=causal).transpose(0, 1).flatten(1)
+        scores = q @ k.transpose(1, 2) / q.shape[2] ** 0.5
+        if causal:
+            hidden = torch.ones(scores.shape[1:]).triu(1).bool()
+            scores = scores.masked_fill(hidden, -torch.inf)
+        return (scores.softmax(2) @ v).transpose(0, 1).flatten(1)
 
     def layer(self, x: Any, memory: Any, prefix: str) -> Any:
         c, H = self.config, self.config["heads"]

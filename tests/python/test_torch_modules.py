@@ -11,6 +11,7 @@ import reference
 
 torch = pytest.importorskip("torch")
 from clattn import nn as layers  # noqa: E402
+from test_docs import has  # noqa: E402
 from test_torch import device  # noqa: E402, F401
 from torch import nn  # noqa: E402
 from torch.nn.utils.rnn import pack_sequence  # noqa: E402
@@ -70,6 +71,9 @@ MASKS: list[dict[str, Torch]] = [
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("masks", range(len(MASKS)))
 def test_multihead(kind: dict[str, Any], masks: int) -> None:
+    floats = [m for m in MASKS[masks].values() if m.is_floating_point()]
+    if len(floats) == 2 and not has("torch 2.0"):
+        pytest.skip("PyTorch forgets the padding then")
     torch.manual_seed(1)
     theirs = nn.MultiheadAttention(D, H, **kind)
     ours = layers.MultiheadAttention(D, H, **kind)
@@ -101,7 +105,8 @@ def test_multihead_alone_and_causal() -> None:
         return layer(x, x, x, need_weights=False, key_padding_mask=hidden)[0]
 
     def causal(layer: Any, x: Torch) -> Torch:
-        return layer(x, x, x, need_weights=False, attn_mask=mask, is_causal=True)[0]
+        said = {"is_causal": True} if layer is ours else {}  # not in PyTorch 1.13
+        return layer(x, x, x, need_weights=False, attn_mask=mask, **said)[0]
 
     same(ours, theirs, alone, torch.randn(T, D))
     same(ours, theirs, causal, torch.randn(T, B, D))

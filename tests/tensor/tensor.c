@@ -193,6 +193,43 @@ DEVICE_TEST(tensor, borrows_a_copy)
     cr_assert_null(t);
 }
 
+/* A copy of a result outlives its tape, and changes of one leave the other alone. */
+DEVICE_TEST(tensor, copies_on_the_device)
+{
+    const float x[6] = { 1, 2, 3, 4, 5, 6 };
+    float y[6] = { 0 };
+    cla_tensor *t = NULL, *part = NULL, *copy = NULL, *again = NULL;
+    cla_tape *tape = NULL;
+    TEST_OK(cla_tensor_new(&t, rt, CLA_F32, 2, (int64_t[]){ 2, 3 }));
+    TEST_OK(cla_tensor_upload(t, x));
+    TEST_OK(cla_tape_new(&tape, rt, true));
+    TEST_OK(cla_tensor_reshape(tape, &part, t, 1, (int64_t[]){ 6 }));
+    TEST_OK(cla_tensor_copy(&copy, part));
+    cla_tape_free(&tape);
+    TEST_OK(cla_tensor_fill(t, 7));
+    TEST_OK(cla_tensor_copy(&again, copy));
+    TEST_OK(cla_tensor_fill(copy, 8));
+    cr_assert(cla_tensor_rank(again) == 1 && cla_tensor_dim(again, 0) == 6);
+    TEST_OK(cla_tensor_download(again, y));
+    cr_assert_arr_eq(x, y, sizeof x);
+    cla_tensor_free(&again);
+    cla_tensor_free(&copy);
+    cla_tensor_free(&t);
+
+    TEST_OK(cla_tensor_new(&t, rt, CLA_I32, 2, (int64_t[]){ 0, 3 }));
+    TEST_OK(cla_tensor_copy(&copy, t));
+    cr_assert(cla_tensor_dtype(copy) == CLA_I32 && !cla_tensor_size(copy));
+    cla_tensor_free(&copy);
+    cla_tensor_free(&t);
+    TEST_OK(cla_tensor_new(&t, rt, CLA_F32, 2, (int64_t[]){ 2, 6 }));
+    TEST_OK(cla_tape_new(&tape, rt, true));
+    TEST_OK(cla_tensor_columns(tape, &part, t, 3, 1, 3));
+    TEST_FAILS(cla_tensor_copy(&copy, part), CLA_E_SHAPE, "column view");
+    cr_assert_null(copy);
+    cla_tape_free(&tape);
+    cla_tensor_free(&t);
+}
+
 DEVICE_TEST(tensor, refuses_impossible_shapes)
 {
     cla_tensor *t = NULL;
