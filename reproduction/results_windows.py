@@ -43,9 +43,9 @@ Does locality explain what convolved maps gain? `window_N` is `pe_add` with `att
 attends to N words around it, without a parameter more. `filter_N` is `conv2d` with `map_filter=N`, and `conv2d`
 itself has 3; no way of attending has a window and convolved maps at once. Controls: `pe_add`, and `filter_1`, which
 convolves and has no neighbours. Fixed in advance: six treebanks, seeds 42 to 44, {count} cells, a stop after ten
-epochs without a better dev accuracy in place of three. {done} cells have run, in the order of the plan.
-Differences with their intervals are in `reproduction/tables/tagger-windows.csv`.
+epochs without a better dev accuracy in place of three. {done} cells have run, in the order of the plan.{table}
 """
+TABLE = " Differences with their intervals are in `reproduction/tables/tagger-windows.csv`."
 
 
 def differences(lines):
@@ -62,7 +62,8 @@ def differences(lines):
 def page(store):
     lines = store.lines("tagger-windows")
     if lines:
-        yield HEAD.format(count=len(list(cells())), done=len(lines))
+        yield HEAD.format(count=len(list(cells())), done=len(lines),
+                          table=TABLE if any(differences(lines)) else "")
         ways = [way for way in WAYS if any(x["variant"] == way for x in lines)]
         yield from results_tagger.grid(lines, ways, papers=False)
 
