@@ -88,11 +88,18 @@ def verdict(comparisons):
     return f"{', '.join(parts)} of {len(found)}"
 
 
+FIRST = "three seeds, to tell how many"  # of a comparison that has one
+
+
 def would_decide(comparisons):
     """What the open comparisons want."""
     left = [c for c in comparisons if c.verdict == OPEN]
     if not left:
         return ""
+    several = [c for c in left if len(c.gains) > 1]
+    if len(several) < len(left):
+        alone = f"{FIRST} for {len(left) - len(several)} of {len(left)}"
+        return "; ".join(filter(None, (alone, would_decide(several))))
     needed = [c.needed for c in left]
     known = [n for n in needed if n]
     more = f"{min(known)} to {max(known)} seeds" if known and min(known) < max(known) else (
@@ -110,6 +117,9 @@ def nmt_settings(store):
     """(name, scores of a way by seed), a setting with seeds each."""
     for table in ("nmt", "nmt-pairs", "nmt-annealed"):
         lines = store.lines(table)
+        if table != "nmt-annealed":  # further seeds of the same settings
+            own = {x["pair"] for x in lines}
+            lines = [*lines, *(x for x in store.lines("nmt-seeds") if x["pair"] in own)]
         for pair in dict.fromkeys(x["pair"] for x in lines):
             by_way = {way: {x["seed"]: x for x in lines if (x["pair"], x["way"]) == (pair, way)}
                       for way in results_nmt.WAYS}
@@ -254,15 +264,18 @@ def levels(store):
 
 
 def poems(store):
-    def of(x):
-        return statistics.mean(x["score"][f"bleu2_{n}"] for n in (5, 7)) * 100
+    """BLEU-2 in percent of that of one level of the same seed."""
     groups = [("2,000 steps", store.lines("poem")),
               *results_poem.by_score(store.lines("poem-epochs")).items()]
     for name, lines in groups:
-        one = [of(x) for x in lines if x["depth"] == 1]
-        for x in lines:
-            if x["depth"] > 1 and one:
-                yield Comparison(f"{name}, {x['depth']}", [of(x) - one[0]])
+        of = {depth: {x.get("seed", results_poem.SEEDS[0]):
+                      statistics.mean(x["score"][f"bleu2_{n}"] for n in (5, 7)) for x in lines if x["depth"] == depth}
+              for depth in dict.fromkeys(x["depth"] for x in lines)}
+        one = of.get(1, {})
+        for depth, scores in of.items():
+            gains = [(scores[seed] / one[seed] - 1) * 100 for seed in sorted(set(scores) & set(one))]
+            if depth > 1 and gains:
+                yield Comparison(f"{name}, {depth}", gains)
 
 
 # ---- the table -------------------------------------------------------------------------------------
@@ -373,4 +386,4 @@ def table(store):
             name = c.name.replace("`", "")
             yield (f"| {paper} | {claim} | {name} | {len(c.gains)} | {c.mean:+.3f} "
                    f"| {'' if half is None else f'{half:.3f}'} | {c.verdict} "
-                   f"| {(c.needed or 'more than 20') if c.verdict == OPEN else ''} |")
+                   f"| {(FIRST if half is None else c.needed or 'more than 20') if c.verdict == OPEN else ''} |")

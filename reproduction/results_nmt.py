@@ -74,6 +74,14 @@ def pairs():
                 yield cell(pair, way, seed, WAYS[way][0], 2500)
 
 
+def more():
+    """Seeds that may decide whether windows gain: planned after three seeds of each were seen."""
+    for pair in ("ja-en", "en-de", "zh-en"):
+        for seed in range(45, 50):
+            for way in ("plain", *WINDOWS):
+                yield cell(pair, way, seed, WAYS[way][0], 2500)
+
+
 def windows():
     """1D by window (full: plain), 2D by heads, on dev."""
     for window in (1, 3, 5, 11, 21):
@@ -104,6 +112,7 @@ PAGE = "translation"
 TABLES = {
     "nmt": lambda: list(ways()),
     "nmt-pairs": lambda: list(pairs()),
+    "nmt-seeds": lambda: list(more()),
     "nmt-windows": lambda: list(windows()),
     "nmt-annealed": lambda: list(annealed()),
 }

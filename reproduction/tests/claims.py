@@ -60,6 +60,12 @@ class Criterion(unittest.TestCase):
             self.assertGreaterEqual(claims.T95[n - 2] * deviation / math.sqrt(n - 1), mean)
         self.assertIsNone(comparison([-1, 0, 1.01]).needed)
 
+    def test_one_seed_tells_not_how_many_decide(self):
+        self.assertEqual(claims.would_decide([comparison([5])]), "three seeds, to tell how many for 1 of 1")
+        found = claims.would_decide([comparison([5]), comparison([1, 2, 3])])
+        self.assertEqual(found, "three seeds, to tell how many for 1 of 2; 4 seeds")
+        self.assertEqual(claims.would_decide([comparison([1, 1.1])]), "")
+
     def test_a_claim_has_the_verdicts_of_its_comparisons(self):
         yes, no, left = comparison([1, 1.1]), comparison([-1, -1.1]), comparison([1, -1])
         self.assertEqual(claims.verdict([yes, yes]), claims.SUPPORTED)
@@ -102,7 +108,20 @@ class Sources(unittest.TestCase):
         lines = [{"score_name": "dot", "depth": depth, "score": {"bleu2_5": value, "bleu2_7": value}}
                  for depth, value in ((10, 0.2), (1, 0.2), (5, 0.3))]
         self.assertEqual(self.told(claims.poems(Rows(poem=lines[:2], poem_epochs=lines))),
-                         {"2,000 steps, 10": [0], "dot, 10": [0], "dot, 5": [10]})
+                         {"2,000 steps, 10": [0], "dot, 10": [0], "dot, 5": [50]})
+        more = [dict(x, seed=43, score={"bleu2_5": 0.1 * x["depth"], "bleu2_7": 0.1}) for x in lines[:2]]
+        self.assertEqual(self.told(claims.poems(Rows(poem=[*lines[:2], *more]))), {"2,000 steps, 10": [0, 450]})
+
+    def test_further_seeds_join_those_of_their_setting(self):
+        lines = [{"pair": pair, "way": way, "seed": seed, "bleu": 30 + seed * (way == "csan1d")}
+                 for pair in ("en-de", "ja-en") for way in ("plain", "csan1d", "csan2d") for seed in (1, 2, 3)]
+        german = [x for x in lines if x["pair"] == "en-de"]
+        found = self.told(claims.windows_beside_plain(Rows(nmt=[x for x in german if x["seed"] < 3],
+                                                           nmt_annealed=[x for x in german if x["seed"] < 3],
+                                                           nmt_seeds=[x for x in lines if x["seed"] > 2])))
+        self.assertEqual(found["en-de `csan1d`"], [1, 2, 3])
+        self.assertEqual(found["en-de, annealed `csan1d`"], [1, 2])
+        self.assertFalse([name for name in found if "ja-en" in name])
 
     def test_gates_stand_beside_their_control_of_the_same_seed(self):
         lines = [{"pair": "en-fr", "system": name, "seed": seed, "bleu": bleu + seed * (name == "hard")}
