@@ -7,6 +7,7 @@ import os
 import tempfile
 
 import results_nmt
+import results_reader
 import results_tagger
 
 EPOCHS = 12
@@ -24,6 +25,27 @@ def draw(run, picture, along, metric, curves):
         run("plot", *curves, "--along", along, "--metric", metric, "--out", picture, cwd=folder)
 
 
+def gaps(store):
+    """What csan2d gains by the length of n-grams, in percent of plain's, up to 5: of longer ones there are few."""
+    ways, _ = results_nmt.annealed_parts(store)
+    of = {"": store.lines("nmt-pairs"), ", annealed": [x for x in ways if x["pair"] != "wmt-en-de"]}
+    return {f"{pair}{name}": dict(enumerate(means[:5], 1))
+            for name, lines in of.items() for pair, way, _, means in results_nmt.gaps(lines) if way == "csan2d"}
+
+
+def depths(store):
+    """F1 of cloze questions beside one level, by levels that begin with 0.9 for the first."""
+    lines = store.lines("reader-cloze")
+    curves = {}
+    for network in results_reader.CLOZE_STEPS:
+        for depth in (2, 5, 10, 20):
+            own = [x for x in lines if (x["network"], x["depth"], x["start"]) == (network, depth, 0.9)]
+            found = [a - b for a, b in results_reader.beside_pairs(own, lines)]
+            if found:
+                curves.setdefault(network, {1: 0.0})[depth] = sum(found) / len(found)
+    return curves
+
+
 def pictures(store, root, run):
     """Draws each picture of which the store has curves."""
     _, means = results_tagger.dev_means(store.lines("tagger"), EPOCHS)
@@ -32,6 +54,8 @@ def pictures(store, root, run):
                for name, table in (("1,000 steps", "nmt-windows"), ("2,500 steps, annealed", "nmt-annealed"))}
     for name, along, metric, curves in (
             ("tagger.svg", "epoch", "accuracy", by_epoch),
-            ("windows.svg", "window", "BLEU above plain attention", windows)):
+            ("windows.svg", "window", "BLEU above plain attention", windows),
+            ("ngrams.svg", "n", "percent above plain attention", gaps(store)),
+            ("levels.svg", "levels", "F1 above one level", depths(store))):
         if curves and all(curves.values()):
             draw(run, os.path.join(root, FOLDER, name), along, metric, curves)

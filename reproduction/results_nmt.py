@@ -264,8 +264,8 @@ HEAD = """
 Multi30k, English to German, raw text, 8,000 joint merges; D128, 4 layers, dropout 0.1; 2,500 steps of 1,024 pieces (six epochs); beam 4,
 test_2016_flickr, sacreBLEU 13a. Fixed in advance: seeds 42 to 44 for `plain`, `csan1d` and `csan2d`. The other ways have one seed here
 (`reproduction/tables/translation-ways.csv`) and two in the annealed schedule below.
-BLEU is a mean ± standard deviation, with each seed in brackets. "Beside plain" is the mean difference to `plain` of the same seeds, with
-the number of standard errors; bold where its sign is not the paper's. The paper's column is Table 1 of Yang et al. 2019 (base, WMT14;
+BLEU is a mean ± deviation, with each seed. "Beside plain" is the mean difference to `plain` of the same seeds, with
+its standard errors; bold where its sign is not the paper's. The paper's column is Table 1 of Yang et al. 2019 (base, WMT14;
 plain has 27.31).
 """
 COMMAND = """
@@ -285,6 +285,7 @@ NGRAMS = """
 Brevity penalty times the precision of n-grams: percent of `plain`'s of the same seed above it, a mean over the seeds, as the
 paper's Fig. 3 measures. There the gap grows with n, and here, but for `csan1d` into German. Points, and the seeds with a p below 0.05, are in `reproduction/tables/translation-ngrams.csv`.
 """
+GAPS_PICTURE = "\n![What csan2d gains in n-grams of 1 to 5 words, in percent: it grows](pictures/ngrams.svg)"
 N_TITLES = " | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 |"
 N_HEAD = f"""| pair | way | seeds{N_TITLES}
 |---|---|---|---|---|---|---|---|---|---|---|"""
@@ -293,7 +294,7 @@ ENDS = """
 
 Eight heads, 2,500 steps, the rate falling to 0 over the last 1,000 (`{sets}`), and the mean of the states of the last
 four evaluations (`clattn average --last 4`). Fixed in advance: three seeds of `plain`, `csan1d` and `csan2d`, two of
-the others. wmt-en-de is the sample of WMT14: a BLEU of about 1 says little. `conv` has four convolutions before plain attention (`convolutions=4`, `conv_kind=full`). The ways that give words an order, `bi_direct`, `rel_pos_encoder`, `neighbor_predicted` and `conv`, gain more than both windows in both
+the others. wmt-en-de is the sample of WMT14: a BLEU of about 1 says little. The ways that give words an order, `bi_direct`, `rel_pos_encoder`, `neighbor_predicted` and `conv`, gain more than both windows in both
 pairs of Multi30k; in the paper they gain less.
 """
 STUDY = """
@@ -341,18 +342,23 @@ def annealed_parts(store):
     return [x for x in lines if x["way"] in WAYS], [x for x in lines if x["way"] not in WAYS]
 
 
+def gaps(lines):
+    """(pair, way, seeds, means by n): gaps of n-grams of windows to plain of the same seed, in percent of it."""
+    found = {key(x): x for x in lines if x.get("ngrams")}
+    for pair, way in dict.fromkeys((pair, way) for pair, way, _ in found if way in WINDOWS):
+        both = [(x, found[pair, "plain", seed]) for (p, w, seed), x in found.items()
+                if (p, w) == (pair, way) and (pair, "plain", seed) in found]
+        each = [[(a / b - 1) * 100 for a, b in zip(x["ngrams"], plain["ngrams"]) if b] for x, plain in both]
+        if each:
+            yield pair, way, len(each), [statistics.mean(column) for column in zip(*each)]
+
+
 def gaps_table(stores):
-    """Gaps of n-grams to plain of the same seed in percent of it, of windows; stores: (name, lines)."""
+    """The gaps of (name, lines), a row each."""
     for name, lines in stores:
-        found = {key(x): x for x in lines if x.get("ngrams")}
-        for pair, way in dict.fromkeys((pair, way) for pair, way, _ in found if way in WINDOWS):
-            both = [(x, found[pair, "plain", seed]) for (p, w, seed), x in found.items()
-                    if (p, w) == (pair, way) and (pair, "plain", seed) in found]
-            gaps = [[(a / b - 1) * 100 for a, b in zip(x["ngrams"], plain["ngrams"]) if b] for x, plain in both]
-            width = min(map(len, gaps), default=0)
-            cells = [f"{statistics.mean(gap[n] for gap in gaps):+.1f}" if n < width else "" for n in range(8)]
-            if gaps:
-                yield f"| {pair}{name} | `{way}` | {len(gaps)} | " + " | ".join(cells) + " |"
+        for pair, way, seeds, means in gaps(lines):
+            cells = [f"{mean:+.1f}" for mean in means] + [""] * (8 - len(means))
+            yield f"| {pair}{name} | `{way}` | {seeds} | " + " | ".join(cells) + " |"
 
 
 def page(store):
@@ -369,6 +375,7 @@ def page(store):
         yield NGRAMS
         yield N_HEAD
         yield from grams
+        yield GAPS_PICTURE
     if store.lines("nmt-pairs"):
         yield OTHERS
         yield from ways_table(in_order(store, "nmt-pairs"))
