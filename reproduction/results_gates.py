@@ -8,7 +8,7 @@ import json
 import os
 import statistics
 
-import results_claims
+import results_criterion
 import results_means
 
 SEEDS = (42, 43, 44)
@@ -113,7 +113,7 @@ Sentences of letters drawn at random, translated letter by letter (`reproduction
 layers of soft attention lie below them. All but `soft` and those from scratch continue the soft model of the same
 seed, which has converged: `soft_on` with soft attention, the others with gates, by their `baseline`; `no_reward`
 sets the reward's weight to 0. Fixed in advance: seeds 42 to 44, 1,500 steps each, 3,000 from scratch (both after runs
-with seed 41), {count} cells. {done} have run. Test perplexity, and words in their place by greedy search in percent,
+with seed 41). Cells so far: {done} of {count}. Test perplexity, and words in their place by greedy search in percent,
 means of the seeds (number of seeds).{table}
 """
 TABLE = " Differences to `no_reward` and to `none` are in `reproduction/tables/rewards-words.csv`."
@@ -147,9 +147,9 @@ def differences(lines):
         for base in ("no_reward", "none", "scratch_no_reward", "scratch_none"):
             scratch = base.startswith("scratch")
             for system in SYSTEMS:
-                gains = results_claims.paired(of[system], of[base])
+                gains = results_criterion.paired(of[system], of[base])
                 if gains and system != base and system.startswith("scratch") == scratch:
-                    yield f"{data}, {layers}", results_claims.Comparison(f"{system} above {base}", gains)
+                    yield f"{data}, {layers}", results_criterion.Comparison(f"{system} above {base}", gains)
 
 
 def page(store):

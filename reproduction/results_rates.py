@@ -3,7 +3,7 @@
 With the rate of the other parameters a level's weight ends near where it begins, so that ten levels meant one
 and a rest. These cells ask again what depth changes, on cloze questions and on SQuAD.
 """
-import results_claims
+import results_criterion
 import results_means
 import results_reader
 from results_reader import CLOZE, CLOZE_OWN, CLOZE_STEPS, SQUAD, key, score, told  # what a run gives is the same
@@ -46,7 +46,7 @@ HEAD = """
 
 The questions, settings and steps above, and weights of levels that learn 30 times as fast as other parameters (`{rate}`). Fixed in
 advance: depths 2, 5 and 10, from equal weights and from 0.9 for the first; seeds 42 to 44; one level again as control,
-with the same vectors; then SQuAD without word features, {squad}; {count} cells, of which {done} have run. F1 beside one
+with the same vectors; then SQuAD without word features, {squad}. Cells so far: {done} of {count}. F1 beside one
 level of the same seeds, the t interval at 95 % and the number of seeds. `reproduction/tables/reading-rates.csv` has
 the weight of the first level after training, too.
 """
@@ -61,7 +61,7 @@ def groups(lines):
         own = [x for x in lines if (x["data_set"], x["network"], x["depth"], x["start"]) == place]
         alike = [x for x in lines if x["data_set"] == place[0]]
         gains = [a - b for a, b in results_reader.beside_pairs(own, alike)] if place[2] > 1 else []
-        yield place, own, results_claims.Comparison("", gains) if gains else None
+        yield place, own, results_criterion.Comparison("", gains) if gains else None
 
 
 def begun(start):

@@ -3,7 +3,7 @@
 Windows take no parameters and read what lies beside a word; filters of convolved maps read that, too. Both
 stand beside attention to the whole sentence, under an early stop that leaves every run the time to converge.
 """
-import results_claims
+import results_criterion
 import results_tagger
 from results_tagger import SEEDS, TREEBANKS, key, score, told  # what a run gives is the same
 
@@ -42,8 +42,8 @@ HEAD = """
 Does locality explain what convolved maps gain? `window_N` is `pe_add` with `attention=csan1d window=N`: a word
 attends to N words around it, without a parameter more. `filter_N` is `conv2d` with `map_filter=N`, and `conv2d`
 itself has 3; no way of attending has a window and convolved maps at once. Controls: `pe_add`, and `filter_1`, which
-convolves and has no neighbours. Fixed in advance: six treebanks, seeds 42 to 44, {count} cells, a stop after ten
-epochs without a better dev accuracy in place of three. {done} cells have run, in the order of the plan.{table}
+convolves and has no neighbours. Fixed in advance: six treebanks, seeds 42 to 44, a stop after ten
+epochs without a better dev accuracy in place of three. Cells so far: {done} of {count}, in the order of the plan.{table}
 """
 TABLE = " Differences with their intervals are in `reproduction/tables/tagger-windows.csv`."
 
@@ -54,9 +54,9 @@ def differences(lines):
         for base in ("pe_add", "conv2d"):
             controls = results_tagger.of(lines, bank, base)
             for way in WAYS:
-                gains = results_claims.paired(results_tagger.of(lines, bank, way), controls)
+                gains = results_criterion.paired(results_tagger.of(lines, bank, way), controls)
                 if gains and way != base:
-                    yield bank, results_claims.Comparison(f"{way} above {base}", gains)
+                    yield bank, results_criterion.Comparison(f"{way} above {base}", gains)
 
 
 def page(store):
