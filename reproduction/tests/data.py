@@ -15,6 +15,7 @@ sys.dont_write_bytecode = True
 import prepare  # noqa: E402
 import results_check  # noqa: E402
 import results_cloze  # noqa: E402
+import results_curves  # noqa: E402
 import results_gates  # noqa: E402
 import results_means  # noqa: E402
 import results_nmt  # noqa: E402
@@ -201,6 +202,19 @@ class Figures(unittest.TestCase):
         self.assertEqual(found["short, 3", "none above no_reward"], [30, 30])
         self.assertEqual(found["short, 3", "no_reward above none"], [-30, -30])
         self.assertNotIn(("short, 1", "scratch_none above none"), found)
+
+    def test_curves_by_length_and_by_levels(self):
+        lines = [{"pair": "en-de", "system": system, "seed": seed, "lengths": [
+            {"words": "1-10", "sentences": 40, "bleu": bleu + seed}, {"words": "11-20", "sentences": 9, "bleu": 0},
+            {"words": "all", "sentences": 49, "bleu": 0}]}
+                 for seed in (42, 43) for system, bleu in (("hard", 33), ("soft_as_hard", 30))]
+        poems = [{"depth": depth, "score_name": "dot", "score": {"bleu2_5": 0.2, "bleu2_7": value}}
+                 for depth, value in ((1, 0.2), (10, 0.3))]
+        store = unittest.mock.Mock(lines=lambda table: lines if table == "hard" else poems)
+        self.assertEqual(results_curves.lengths(store), {"hard": {10: 3}})
+        found = results_curves.poems(store)
+        self.assertAlmostEqual(found["dot"][10], 25)
+        self.assertAlmostEqual(found["paper"][10], (0.072 + 0.244) / (0.068 + 0.192) * 100 - 100)
 
     def test_words_that_are_right(self):
         self.assertEqual(results_gates.right("a b c\nd", "a c c\nd e"), 60)
