@@ -15,10 +15,12 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# What is made of a set: its folder in RUNS, and the command, with DATA and RUNS.
+# What is made of a set, or of none: its folder in RUNS, and the command, with DATA and RUNS.
 DERIVED = (
     ("tanaka_enja", "tanaka_jaen", ("results_split.py", "{data}/tanaka_enja", "en", "ja", "{runs}/tanaka_jaen")),
     ("squad_v1.1", "cloze", ("results_cloze.py", "{data}/squad_v1.1", "{runs}/cloze")),
+    (None, "words-short", ("results_words.py", "{runs}/words-short", "4", "12")),
+    (None, "words-long", ("results_words.py", "{runs}/words-long", "24", "40")),
 )
 
 
@@ -61,7 +63,7 @@ def check(data, sets):
 
 def derive(data, runs, whole):
     for name, made, (script, *words) in DERIVED:
-        if name in whole and not os.path.exists(os.path.join(runs, made)):
+        if (not name or name in whole) and not os.path.exists(os.path.join(runs, made)):
             command = [word.format(data=data, runs=runs) for word in words]
             subprocess.run([sys.executable, os.path.join(HERE, script), *command], check=True)
 

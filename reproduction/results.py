@@ -22,21 +22,24 @@ import results_base
 import results_check
 import results_claims
 import results_curves
+import results_gates
 import results_hard
 import results_lm
 import results_nmt
 import results_page
 import results_pieces
 import results_poem
+import results_rates
 import results_reader
 import results_speed
 import results_tagger
+import results_windows
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 ROWS = os.path.join(HERE, "rows")
-SYSTEMS = (results_tagger, results_nmt, results_base, results_speed, results_hard, results_reader, results_pieces,
-           results_poem, results_lm)
+SYSTEMS = (results_tagger, results_windows, results_nmt, results_base, results_speed, results_hard, results_gates,
+           results_reader, results_rates, results_pieces, results_poem, results_lm)
 TABLES = {table: system for system in SYSTEMS for table in system.TABLES}
 
 

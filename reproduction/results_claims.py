@@ -1,11 +1,6 @@
-"""results_claims.py - what the papers claim, in their words, and one criterion for all claims.
-
-A claim is held against comparisons: differences of two scores of the same seeds (rounds, of times). The
-criterion is the t interval of their mean at 95 %. A comparison supports a claim that something is better
-where the interval lies above zero, and contradicts it where it lies below; a claim that two are alike, or
-that one is no worse, where it lies inside or outside of a margin, which the claim's row names.
+"""results_claims.py - what the papers claim, in their words, held against the runs by the criterion of
+results_criterion.py.
 """
-import math
 import statistics
 
 import results_hard
@@ -14,93 +9,7 @@ import results_poem
 import results_reader
 import results_speed
 import results_tagger
-
-# Student's t at 95 %, two sides, by degrees of freedom.
-T95 = (None, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-       2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086)
-BETTER, ALIKE, NO_WORSE = "better", "alike", "no worse"
-SUPPORTED, CONTRADICTED, OPEN = "supported", "contradicted", "not decided"
-
-
-class Comparison:
-    """Differences that a claim is held against. kind: BETTER, or with a margin ALIKE or NO_WORSE."""
-
-    def __init__(self, name, gains, kind=BETTER, margin=0.0):
-        self.name, self.gains, self.kind, self.margin = name, list(gains), kind, margin
-
-    @property
-    def mean(self):
-        return statistics.mean(self.gains)
-
-    def half(self, n=None):
-        """Half of the t interval, of n such differences; None with fewer than two."""
-        count = len(self.gains)
-        if count < 2:
-            return None
-        n = n or count
-        return T95[n - 1] * statistics.stdev(self.gains) / math.sqrt(n)
-
-    @property
-    def verdict(self):
-        half = self.half()
-        if half is None:
-            return OPEN
-        low, high = self.mean - half, self.mean + half
-        if self.kind == ALIKE:
-            outside = low > self.margin or high < -self.margin
-            return SUPPORTED if -self.margin < low and high < self.margin else CONTRADICTED if outside else OPEN
-        bar = -self.margin if self.kind == NO_WORSE else 0
-        return SUPPORTED if low > bar else CONTRADICTED if high < bar else OPEN
-
-    @property
-    def needed(self):
-        """The number of seeds whose interval would decide, if means and deviations stay; None above 20."""
-        if len(self.gains) < 2:
-            return None
-        bars = (-self.margin, self.margin) if self.kind == ALIKE else (
-            (-self.margin,) if self.kind == NO_WORSE else (0.0,))
-        off = min(abs(self.mean - bar) for bar in bars)
-        return next((n for n in range(2, len(T95) + 1) if self.half(n) < off), None)
-
-    def told(self):
-        half = self.half()
-        if half is None:
-            return f"{self.name} {self.mean:+.2f} (one seed)"
-        return f"{self.name} {self.mean:+.2f} ±{half:.2f} ({len(self.gains)})"
-
-
-def paired(own, base):
-    """The differences of two scores by seed, of the seeds of both."""
-    return [own[seed] - base[seed] for seed in sorted(set(own) & set(base))]
-
-
-def verdict(comparisons):
-    """The verdict of a claim from those of its comparisons."""
-    found = [c.verdict for c in comparisons]
-    yes, no = found.count(SUPPORTED), found.count(CONTRADICTED)
-    if not yes and not no:
-        return OPEN
-    if yes == len(found):
-        return SUPPORTED
-    if no == len(found):
-        return CONTRADICTED
-    parts = [f"{SUPPORTED} in {yes}"] * (yes > 0) + [f"{CONTRADICTED} in {no}"] * (no > 0)
-    return f"{', '.join(parts)} of {len(found)}"
-
-
-def would_decide(comparisons):
-    """What the open comparisons want."""
-    left = [c for c in comparisons if c.verdict == OPEN]
-    if not left:
-        return ""
-    needed = [c.needed for c in left]
-    known = [n for n in needed if n]
-    more = f"{min(known)} to {max(known)} seeds" if known and min(known) < max(known) else (
-        f"{known[0]} seeds" if known else "")
-    if len(known) < len(left):
-        rest = "more than 20 seeds, or a larger setting"
-        return f"{more} in {len(known)} of {len(left)}; {rest}" if known else rest
-    return more
+from results_criterion import ALIKE, BETTER, FIRST, NO_WORSE, OPEN, Comparison, paired, verdict, would_decide
 
 
 # ---- translation: Yang et al. 2019 ---------------------------------------------------------------
@@ -110,6 +19,9 @@ def nmt_settings(store):
     """(name, scores of a way by seed), a setting with seeds each."""
     for table in ("nmt", "nmt-pairs", "nmt-annealed"):
         lines = store.lines(table)
+        if table != "nmt-annealed":  # further seeds of the same settings
+            own = {x["pair"] for x in lines}
+            lines = [*lines, *(x for x in store.lines("nmt-seeds") if x["pair"] in own)]
         for pair in dict.fromkeys(x["pair"] for x in lines):
             by_way = {way: {x["seed"]: x for x in lines if (x["pair"], x["way"]) == (pair, way)}
                       for way in results_nmt.WAYS}
@@ -240,6 +152,16 @@ def longer_sentences(store):
             yield Comparison(pair, gains)
 
 
+def gates_trained(store):
+    """Words in their place, in points above the same gates without rewards: one decoder layer, word for word."""
+    lines = [x for x in store.lines("gates-words") if x["layers"] == 1]
+    for data in dict.fromkeys(x["data_set"] for x in lines):
+        of = {system: {x["seed"]: x["right"] for x in lines if (x["data_set"], x["system"]) == (data, system)}
+              for system in ("none", "no_reward", "scratch_none", "scratch_no_reward")}
+        yield Comparison(f"{data}", paired(of["none"], of["no_reward"]))
+        yield Comparison(f"{data}, from scratch", paired(of["scratch_none"], of["scratch_no_reward"]))
+
+
 # ---- levels: the hierarchical attention mechanism --------------------------------------------------
 
 
@@ -253,16 +175,29 @@ def levels(store):
                 yield Comparison(f"{network}, {depth}", gains)
 
 
+def moving_levels(store):
+    """The same with a learning rate of their own for the weights of levels, by data, network, depth and start."""
+    lines = store.lines("reader-rates")
+    for place in dict.fromkeys((x["data_set"], x["network"], x["depth"], x["start"]) for x in lines):
+        own = [x for x in lines if (x["data_set"], x["network"], x["depth"], x["start"]) == place]
+        gains = [a - b for a, b in results_reader.beside_pairs(own, [x for x in lines if x["data_set"] == place[0]])]
+        if place[2] > 1:
+            yield Comparison(" ".join(map(str, place)), gains)
+
+
 def poems(store):
-    def of(x):
-        return statistics.mean(x["score"][f"bleu2_{n}"] for n in (5, 7)) * 100
+    """BLEU-2 in percent of that of one level of the same seed."""
     groups = [("2,000 steps", store.lines("poem")),
               *results_poem.by_score(store.lines("poem-epochs")).items()]
     for name, lines in groups:
-        one = [of(x) for x in lines if x["depth"] == 1]
-        for x in lines:
-            if x["depth"] > 1 and one:
-                yield Comparison(f"{name}, {x['depth']}", [of(x) - one[0]])
+        of = {depth: {x.get("seed", results_poem.SEEDS[0]):
+                      statistics.mean(x["score"][f"bleu2_{n}"] for n in (5, 7)) for x in lines if x["depth"] == depth}
+              for depth in dict.fromkeys(x["depth"] for x in lines)}
+        one = of.get(1, {})
+        for depth, scores in of.items():
+            gains = [(scores[seed] / one[seed] - 1) * 100 for seed in sorted(set(scores) & set(one))]
+            if depth > 1 and gains:
+                yield Comparison(f"{name}, {depth}", gains)
 
 
 # ---- the table -------------------------------------------------------------------------------------
@@ -308,12 +243,16 @@ PAPERS = {
          beside((("sequence", "soft_as_sequence"), ("sequence", "sequence_no_reward")))),
         ("\"better results compared to the Localness Self-Attention\"", "BLEU above `localness`",
          beside((("hard", "localness"),))),
+        ("\"a reinforcement learning algorithm coupled with reward shaping strategy to efficiently train it\"",
+         "words right where gates alone read the source, in points above no reward", gates_trained),
         ("the gap \"grows bigger as sequences become longer\"",
          "BLEU gained on the longest sentences above that on the shortest", longer_sentences),
     ),
     "The hierarchical attention mechanism": (
         ("\"With the increase of attention depth d, the performance rises quickly at first and starts to "
          "converge\"", "F1 of cloze questions above depth 1, by network and depth", levels),
+        ("the same, with weights of levels that learn 30 times as fast",
+         "F1 above depth 1, by data, network, depth and start", moving_levels),
         ("\"PPG with 10-level Ham has almost 25% of improvement on the averaged BLEU score\"",
          "BLEU-2 in percent above depth 1", poems),
     ),
@@ -335,6 +274,8 @@ THEOREM = ("| Theorem 1: the output of attention has at least the norm of the sh
 
 def short(comparisons):
     """A few comparisons in full, many as a range."""
+    if not comparisons:
+        return "no run yet"
     if len(comparisons) <= 3:
         return "; ".join(c.told() for c in comparisons)
     means = [c.mean for c in comparisons]
@@ -342,12 +283,10 @@ def short(comparisons):
 
 
 def claims(store):
-    """(paper, claim, measure, comparisons) of each claim that has runs."""
+    """(paper, claim, measure, comparisons) of each claim; without comparisons where none of its runs has ended."""
     for paper, rows in PAPERS.items():
         for claim, measure, of in rows:
-            found = [comparison for comparison in of(store) if comparison.gains]
-            if found:
-                yield paper, claim, measure, found
+            yield paper, claim, measure, [comparison for comparison in of(store) if comparison.gains]
 
 
 def page(store):
@@ -373,4 +312,4 @@ def table(store):
             name = c.name.replace("`", "")
             yield (f"| {paper} | {claim} | {name} | {len(c.gains)} | {c.mean:+.3f} "
                    f"| {'' if half is None else f'{half:.3f}'} | {c.verdict} "
-                   f"| {(c.needed or 'more than 20') if c.verdict == OPEN else ''} |")
+                   f"| {(FIRST if half is None else c.needed or 'more than 20') if c.verdict == OPEN else ''} |")

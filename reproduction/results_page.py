@@ -38,7 +38,7 @@ def csv_of(rows):
 
 def whole(lines):
     """A page of its lines; its title is a heading of the first level."""
-    text = wrapped("\n".join(lines).strip("\n")) + "\n"
+    text = re.sub(r"\n{3,}", "\n\n", wrapped("\n".join(lines).strip("\n"))) + "\n"
     return text if text.startswith("# ") else re.sub(r"^##(#*) ", r"#\1 ", text, flags=re.M)
 
 

@@ -12,10 +12,16 @@ SCORES = ("dot", "additive")
 TEXTS = ((5, "明月"), (5, "江南春草"), (7, "秋風落葉"), (7, "獨坐幽窗聽夜雨"))
 
 
+SEEDS = (42, 43, 44, 45, 46)  # the first one is the default and stands in no line
+
+
 def cells():
-    for depth in PAPER:
-        yield {"depth": depth, "config": "examples/configs/poem-ppg.json",
-               "set": ["data={data}", f"depth={depth}", "steps=2000"]}
+    """The first seed; then four more of the same, planned after it was seen."""
+    for seed in SEEDS:
+        other = {"seed": seed} if seed != SEEDS[0] else {}
+        for depth in PAPER:
+            yield {"depth": depth, **other, "config": "examples/configs/poem-ppg.json",
+                   "set": ["data={data}", f"depth={depth}", "steps=2000", *(f"seed={s}" for s in other.values())]}
 
 
 def epoch_cells():
@@ -32,7 +38,7 @@ TABLES = {"poem": lambda: list(cells()), "poem-epochs": lambda: list(epoch_cells
 
 
 def key(line):
-    return ("poet", line["depth"], *filter(None, [line.get("score_name")]))
+    return ("poet", line["depth"], *filter(None, [line.get("score_name"), line.get("seed")]))
 
 
 def with_dictionary(line, out):
@@ -113,6 +119,12 @@ def by_score(lines):
 def epochs_page(lines):
     if lines:
         yield EPOCHS
+    yield from epochs_rows(lines)
+    if lines:
+        yield "\n![BLEU-2 above one level: the paper's grows, here it does not](pictures/poems.svg)"
+
+
+def epochs_rows(lines):
     for name, own in by_score(lines).items():
         one = next((x for x in own if x["depth"] == 1), None)
         for line in own:
@@ -124,7 +136,7 @@ def epochs_page(lines):
 
 
 def page(store):
-    lines = sorted(store.lines("poem"), key=key)
+    lines = sorted((x for x in store.lines("poem") if "seed" not in x), key=key)
     if not lines:
         return
     yield HEAD

@@ -191,7 +191,7 @@ CLOZE_HEAD = """
 Cloze questions on SQuAD's passages, 20,417 to train on and 3,385 in dev. A passage has three sentences. A question is one of
 them, with a number, a name or a long word replaced by "what" and without half of the other words (`reproduction/results_cloze.py
 DATA/squad_v1.1 RUNS/cloze`). There are no word features, so that a reader has to match the question's words. Vectors and the start
-of the levels are those above; "equal" rows begin with equal weights (the paper names none). Fixed in advance: depths 1, 5 and 10, then
+of the levels are those above; "equal" rows begin with equal weights (the paper says nothing of the start). Fixed in advance: depths 1, 5 and 10, then
 equal weights at 10, then 2 and 20; seeds 42 to 44; {steps} (steps after one run each of Match-LSTM, BiDAF and R-NET with seed 41).
 R-NET's steps were 1,500 at first and were doubled since its F1 still rose by ten points between two evaluations. After 1,500 steps it was
 64.1, 59.7 and 58.0 at depths 1, 5 and 10 with seed 42, and 56.1 and 54.3 at 1 and 5 with seed 43. `bidaf_original` learns by
@@ -267,7 +267,6 @@ def levels_page(lines):
     if lines:
         yield head_of(lines, LEVELS, LEVEL_STEPS)
         yield from levels_table(lines)
-        yield f"\nThe first line's command: `{by_levels(lines)[0]['command']}`"
 
 
 def cloze_table(lines):
@@ -298,7 +297,7 @@ def cloze_page(lines):
     if lines:
         yield head_of(lines, CLOZE_HEAD, CLOZE_STEPS)
         yield from cloze_table(lines)
-        yield f"\nThe command of `bidaf` with one level: `{by_levels(lines)[0]['command']}`"
+        yield "\n![F1 beside one level, by levels and network: no network gains](pictures/levels.svg)"
         yield CLOZE_FOUND
 
 

@@ -211,7 +211,7 @@ OTHERS = """
 
 The paper reports these variants on the Penn Treebank alone. Seeds and epochs are those above. `r` reads its
 scores from a table; `r_spectral` computes them from a Fourier spectrum, as the paper's code does; `p_r_spectral`
-is the published form of `p_r`. `pe_add` and `p_r` are those above.
+is the published form of `p_r`. `pe_add` and `p_r` are those above. Each treebank is in `reproduction/tables/tagger-others.csv`.
 
 `san` knows no positions, and it tags as well as the others of this table. These treebanks have 15,000 to 50,000
 words to learn from; on the Penn Treebank, of about a million, the paper has 94.62 for `san` and 96.82 for `pe_add`.
@@ -238,7 +238,8 @@ CURVES = """
 
 Dev accuracy by epoch, a mean over the six treebanks and seeds {seeds} of the runs above. A run that has
 stopped counts with its last accuracy. The paper's Fig. 2 draws such curves for the Penn Treebank: with
-convolution a tagger needs fewer epochs, and a temperature changes nothing. Both hold here.
+convolution a tagger needs fewer epochs, and a temperature changes nothing. Both hold here. The figures are in
+`reproduction/tables/tagger-curves.csv`.
 
 ![Dev accuracy of five taggers by epoch](pictures/tagger.svg)
 """
@@ -282,10 +283,10 @@ def dev_means(lines, epochs):
 
 
 def curves(lines):
+    """Dev accuracy by epoch and variant, for the CSV file."""
     seeds, means = dev_means(lines, max(EPOCHS))
     if not seeds:
         return
-    yield CURVES.format(seeds=" and ".join(map(str, seeds)))
     yield "| epochs | " + " | ".join(f"`{v}`" for v in PUBLISHED) + " |"
     yield "|---|" + "---|" * len(PUBLISHED)
     for epoch in EPOCHS:
@@ -325,8 +326,11 @@ def page(store):
         others = [v for v in VARIANTS[len(PUBLISHED):] if any(x["variant"] == v for x in lines)]
         if others:
             yield OTHERS.lstrip("\n")
-            yield from grid(lines, ("pe_add", "p_r", *others), papers=False)
-        yield from curves(lines)
+            head, rule, *_, means = grid(lines, ("pe_add", "p_r", *others), papers=False)
+            yield from (head, rule, means)
+        seeds, _ = dev_means(lines, max(EPOCHS))
+        if seeds:
+            yield CURVES.format(seeds=" and ".join(map(str, seeds)))
         yield from penn(store.lines("tagger-penn"))
         yield from parameters(store.lines("tagger-parameters"))
         yield COMMANDS.format(device=", ".join(sorted({x["device"] for x in lines})), runs=len(lines))
@@ -335,4 +339,6 @@ def page(store):
 def tables(store):
     lines = store.lines("tagger")
     return {"tagger-runs": details(lines), "tagger-oov": grid(lines, PUBLISHED, "accuracy_oov"),
-            "tagger-ambiguous": grid(lines, PUBLISHED, "accuracy_ambiguous")}
+            "tagger-ambiguous": grid(lines, PUBLISHED, "accuracy_ambiguous"),
+            "tagger-others": grid(lines, ("pe_add", "p_r", *VARIANTS[len(PUBLISHED):]), papers=False),
+            "tagger-curves": curves(lines)}

@@ -2,6 +2,7 @@
 """data.py - the data that reproduction/results_*.py make, and the lines of the page."""
 import json
 import os
+import pathlib
 import random
 import sys
 import tempfile
@@ -14,14 +15,19 @@ sys.dont_write_bytecode = True
 import prepare  # noqa: E402
 import results_check  # noqa: E402
 import results_cloze  # noqa: E402
+import results_curves  # noqa: E402
+import results_gates  # noqa: E402
 import results_means  # noqa: E402
 import results_nmt  # noqa: E402
 import results_page  # noqa: E402
 import results_pieces  # noqa: E402
 import results_poem  # noqa: E402
+import results_rates  # noqa: E402
 import results_reader  # noqa: E402
 import results_speed  # noqa: E402
 import results_split  # noqa: E402
+import results_windows  # noqa: E402
+import results_words  # noqa: E402
 
 PASSAGE = ("The old mill stood beside the river Esk until the flood of 1846. Its wheel turned "
            "slowly through the winter months. Nobody ever learned why Robert Kerr left it "
@@ -184,6 +190,58 @@ class Figures(unittest.TestCase):
         self.assertEqual([row.split(" | ")[3] for row in rows], ["", "+1.00", "+2.00", ""])
         grams = [row.split(" | ")[1:4] for row in results_nmt.ngram_table(lines)]
         self.assertEqual(grams, [["`csan1d`", "1", "+1.00"], ["`window 3`", "1", "+2.00"]])
+        gaps = [row.split(" | ")[:4] for row in results_nmt.gaps_table(((", x", lines),))]
+        self.assertEqual(gaps, [["| en-de, x", "`csan1d`", "1", "+3.0"]])  # 34 of 33 are 3 percent more
+
+    def test_gates_stand_beside_controls_of_the_same_training(self):
+        lines = [{"data_set": "short", "layers": layers, "system": system, "seed": seed, "right": right + seed}
+                 for layers in (1, 3) for seed in (1, 2)
+                 for system, right in (("no_reward", 20), ("none", 50), ("batch_mean", 60), ("scratch_none", 5))]
+        found = {(where, c.name): c.gains for where, c in results_gates.differences(lines)}
+        self.assertEqual(found["short, 1", "batch_mean above none"], [10, 10])
+        self.assertEqual(found["short, 3", "none above no_reward"], [30, 30])
+        self.assertEqual(found["short, 3", "no_reward above none"], [-30, -30])
+        self.assertNotIn(("short, 1", "scratch_none above none"), found)
+
+    def test_curves_by_length_and_by_levels(self):
+        lines = [{"pair": "en-de", "system": system, "seed": seed, "lengths": [
+            {"words": "1-10", "sentences": 40, "bleu": bleu + seed}, {"words": "11-20", "sentences": 9, "bleu": 0},
+            {"words": "all", "sentences": 49, "bleu": 0}]}
+                 for seed in (42, 43) for system, bleu in (("hard", 33), ("soft_as_hard", 30))]
+        poems = [{"depth": depth, "score_name": "dot", "score": {"bleu2_5": 0.2, "bleu2_7": value}}
+                 for depth, value in ((1, 0.2), (10, 0.3))]
+        store = unittest.mock.Mock(lines=lambda table: lines if table == "hard" else poems)
+        self.assertEqual(results_curves.lengths(store), {"hard": {10: 3}})
+        found = results_curves.poems(store)
+        self.assertAlmostEqual(found["dot"][10], 25)
+        self.assertAlmostEqual(found["paper"][10], (0.072 + 0.244) / (0.068 + 0.192) * 100 - 100)
+
+    def test_words_that_are_right(self):
+        self.assertEqual(results_gates.right("a b c\nd", "a c c\nd e"), 60)
+
+    def test_a_translation_has_the_next_letter_of_each(self):
+        with tempfile.TemporaryDirectory() as folder:
+            results_words.write(folder, 2, 3)
+            sides = [pathlib.Path(folder, f"train.{end}").read_text(encoding="utf-8") for end in ("src", "tgt")]
+        self.assertEqual([side.count("\n") for side in sides], [4000, 4000])
+        self.assertLessEqual({len(line.split()) for line in sides[0].splitlines()}, {2, 3})
+        letters = results_words.LETTERS
+        self.assertEqual(sides[0].translate(str.maketrans(letters, letters[1:] + letters[0])), sides[1])
+
+    def test_windows_stand_beside_both_controls_of_the_same_treebank(self):
+        lines = [{"bank": "French-Spoken", "variant": way, "seed": seed, "score": {"accuracy": at + seed}}
+                 for seed in (42, 43) for way, at in (("pe_add", 1), ("window_3", 4), ("conv2d", 6))]
+        found = {c.name: c.gains for bank, c in results_windows.differences(lines) if bank == "French-Spoken"}
+        self.assertEqual(found, {"window_3 above pe_add": [3, 3], "conv2d above pe_add": [5, 5],
+                                 "window_3 above conv2d": [-2, -2], "pe_add above conv2d": [-5, -5]})
+
+    def test_levels_with_a_rate_of_their_own_stand_beside_one_level(self):
+        lines = [{"data_set": data, "network": "bidaf", "depth": depth, "start": start, "seed": seed,
+                  "score": {"f1": f1 + seed}, "weights": {"c2q": [0.5, 0.5]}}
+                 for data in ("cloze", "squad_v1.1") for seed in (1, 2)
+                 for depth, start, f1 in ((1, None, 80), (5, 0, 83 if data == "cloze" else 70))]
+        rows = list(results_rates.beside_table(lines))[2:]
+        self.assertEqual([row.split(" | ")[3] for row in rows], ["+3.00 ±0.00 (2) |", "-10.00 ±0.00 (2) |"])
 
     def test_gains_of_windows(self):
         lines = [{"way": way, "seed": 42, "bleu": bleu}

@@ -207,7 +207,7 @@ class Pages(unittest.TestCase):
         found = {place: list(csv.reader(io.StringIO(text)))
                  for place, text in results.rendered(store).items() if place.endswith(".csv")}
         for place, rows in found.items():
-            self.assertGreater(len(rows), 5, place)
+            self.assertGreater(len(rows), 1, place)
             self.assertEqual({len(row) for row in rows}, {len(rows[0])}, place)
         ways = {(x["pair"], x["way"]) for x in store.lines("nmt-annealed") if x["way"] in results_nmt.WAYS}
         levels = {(x["network"], x["depth"], x["start"]) for x in store.lines("reader-cloze")}
@@ -215,6 +215,15 @@ class Pages(unittest.TestCase):
         for name, wanted in (("tagger-runs", len(store.lines("tagger"))), ("translation-annealed", len(ways)),
                              ("reading-cloze", len(levels)), ("rewards-lengths", len(systems) + 3)):
             self.assertEqual(len(found[f"tables/{name}.csv"]) - 1, wanted, name)
+
+    def test_a_page_is_short(self):
+        """A page has at most 150 lines and two pictures."""
+        pages = {place: text for place, text in results.rendered(results.Store(results.ROWS)).items()
+                 if place.endswith(".md")}
+        self.assertGreater(len(pages), 5)
+        for place, text in pages.items():
+            self.assertLessEqual(len(text.splitlines()), 150, place)
+            self.assertLessEqual(text.count("!["), 2, place)
 
     def test_a_page_that_says_something_else_is_found(self):
         store = results.Store(results.ROWS)

@@ -74,7 +74,9 @@ cla_status cla_param_levels(cla_params *params, cla_tensor **home, int64_t n,
     const double logit =
         first > 0 && n > 1 ? log(first * (double)(n - 1) / (1 - first)) : 0;
     const cla_init init = { CLA_INIT_FIRST, logit, 0, 0 };
-    return cla_param_add(params, home, init, 1, &n, "%s", name);
+    CLA_TRY(cla_param_add(params, home, init, 1, &n, "%s", name));
+    params->list[params->count - 1].levels = true;
+    return CLA_OK;
 }
 
 void cla_param_for(cla_params *params, cla_param_use use)

@@ -35,6 +35,7 @@ typedef struct cla_param {
     int64_t shape[4];
     cla_init init;
     cla_param_use use;
+    bool levels;    // logits of the weights of levels
     int64_t states; // rows of a recurrence's state, the last ones; 0: none
     size_t offset;  // bytes into the block
     cla_tensor *tensor;

@@ -88,6 +88,7 @@ cla_optim cla_optim_usual(const char *name, double lr)
     assert(kind);
     cla_optim o = { .kind = kind, .rates = kind->usual };
     o.rates.lr = lr;
+    o.levels = 1;
     return o;
 }
 
@@ -103,6 +104,7 @@ static cla_status configure_kind(cla_optim *o, cla_config *s)
     CLA_TRY(cla_config_choice(s, "optimiser", names, &kind));
     *o = (cla_optim){ .kind = cla_optimiser_at(kind) };
     o->rates = o->kind->usual;
+    o->levels = 1;
     return CLA_OK;
 }
 
@@ -110,6 +112,7 @@ cla_status cla_optim_configure(cla_optim *o, cla_config *s)
 {
     CLA_TRY(configure_kind(o, s));
     CLA_TRY(cla_config_double(s, "lr", &o->rates.lr, 0, 1e3));
+    CLA_TRY(cla_config_double(s, "lr_levels", &o->levels, 0, 1e6));
     CLA_TRY(configure_schedule(o, s));
     CLA_TRY(configure_end(o, s));
     for (int i = 0; i < CLA_OPTIMISER_DECAYS && o->kind->decay[i]; i++) {
@@ -142,8 +145,24 @@ bool cla_optim_moment_name(const cla_optim *o, int i, char name[OPTIM_NAME])
     return i == mean_at(o) && o->ema > 0;
 }
 
+/* Checks that a rate for the weights of levels has some to act on. */
+static cla_status check_levels(const cla_optim *o, const cla_params *params)
+{
+    for (size_t i = 0; i < params->count; i++) {
+        if (params->list[i].levels) {
+            return CLA_OK;
+        }
+    }
+    return o->levels == 1 ? CLA_OK
+                          : cla_fail(CLA_E_INPUT,
+                                     "lr_levels is %g, and the model has no weights of "
+                                     "levels: it must be 1",
+                                     o->levels);
+}
+
 cla_status cla_optim_init(cla_optim *o, cla_params *params)
 {
+    CLA_TRY(check_levels(o, params));
     o->params = params;
     CLA_TRY(cla_params_train(params));
     CLA_TRY(cla_params_block(params, &params->values, &o->values));
@@ -180,7 +199,7 @@ static cla_status update(const cla_optim *o, int64_t step)
     cla_optimiser_rates rates = o->rates;
     rates.lr = cla_optim_rate(o, step);
     const cla_update u = { o->kind,   o->params,      o->values, o->gradients,
-                           o->moment, o->flat_moment, true };
+                           o->moment, o->flat_moment, true,      o->levels };
     return cla_update_step(&u, step, &rates);
 }
 

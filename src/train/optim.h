@@ -15,6 +15,7 @@ typedef struct cla_optim {
     int dim, warmup;
     double last;       // cosine: the rate of the last step, as a share of lr
     int anneal, steps; // the rate falls over the last `anneal` of `steps` steps
+    double levels;     // rate of the weights of levels, as a multiple of the others'
     double clip;
     cla_memory clipping;  // factor and norm of the last update
     cla_clipping clipped; // the same, on the host
@@ -42,7 +43,8 @@ cla_status cla_optim_configure(cla_optim *optim, cla_config *settings);
  * Source: Vaswani et al. 2017, section 5.3; Loshchilov and Hutter 2017, SGDR. */
 double cla_optim_rate(const cla_optim *optim, int64_t step);
 
-/* Makes the moments, filled with zeros. */
+/* Makes the moments, filled with zeros. Errors: CLA_E_INPUT (a rate for the weights of
+ * levels, of which the model has none), CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_optim_init(cla_optim *optim, cla_params *params);
 void cla_optim_fini(cla_optim *optim);
 

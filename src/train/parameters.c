@@ -242,7 +242,7 @@ static cla_status step_by(cla_parameters *set, const cla_optimiser *o,
     CLA_TRY(shorten(set, limit, &length));
     CLA_TRY(change_kind(set, o));
     const cla_update u = { o,           &set->params, set->values, set->gradients,
-                           set->memory, set->moment,  false };
+                           set->memory, set->moment,  false,       1 };
     CLA_TRY(cla_update_step(&u, set->step + 1, rates));
     set->step++;
     cla_params_changed(&set->params);

@@ -18,9 +18,25 @@ static bool decays(const cla_update *u, size_t i)
     return !u->matrices || param_at(u, i)->rank > 1;
 }
 
+static bool has_own_rate(const cla_update *u, size_t i)
+{
+    return u->levels != 1 && param_at(u, i)->levels;
+}
+
 static bool alike(const cla_update *u, size_t i, size_t k)
 {
-    return trained(u, i) == trained(u, k) && decays(u, i) == decays(u, k);
+    return trained(u, i) == trained(u, k) && decays(u, i) == decays(u, k) &&
+           has_own_rate(u, i) == has_own_rate(u, k);
+}
+
+/* Returns whether a parameter has a learning rate of its own. */
+static bool any_own_rate(const cla_update *u)
+{
+    size_t i = 0;
+    while (param_at(u, i) && !has_own_rate(u, i)) {
+        i++;
+    }
+    return param_at(u, i);
 }
 
 /* Returns whether all parameters are trained and decay. */
@@ -71,7 +87,8 @@ cla_status cla_update_step(const cla_update *u, int64_t step,
                            const cla_optimiser_rates *rates)
 {
     const bool shrinks = u->kind->usual.weight_decay > 0 && rates->weight_decay > 0;
-    if (!shrinks || all_move(u)) { // without a gradient nothing moves
+    if ((!shrinks || all_move(u)) && !any_own_rate(u)) {
+        // without a gradient nothing moves
         return cla_optimiser_step(u->params->rt, u->kind, u->values, u->flat_moment,
                                   u->gradients, step, rates);
     }
@@ -81,6 +98,7 @@ cla_status cla_update_step(const cla_update *u, int64_t step,
         }
         cla_optimiser_rates own = *rates;
         own.weight_decay = decays(u, from) ? own.weight_decay : 0;
+        own.lr *= has_own_rate(u, from) ? u->levels : 1;
         if (trained(u, from)) {
             CLA_TRY(step_stretch(u, from, to, step, &own));
         }

@@ -36,6 +36,15 @@ again() {
 check 'same seed, same bits, draws and all' again
 check 'trains on what it says' train seqloss sequence "${from_soft[@]}"
 
+words() {
+    "$source/reproduction/results_words.py" "$work/words" 2 4 &&
+        "$clattn" train "$configs/nmt-words.json" --set data="$work/words" --set steps=20 \
+            --set eval_every=20 --out "$work/worded" &&
+        grep -q '"selected":0.[3-7]' "$work/worded/log.jsonl" &&
+        "$clattn" inspect --model "$work/worded" --text 'a B c' --out "$work/gates.svg"
+}
+check 'trains the example whose gates alone read the source' words
+
 # ---- how good by length
 lengths() {
     for name in soft gates; do

@@ -53,7 +53,8 @@ Test(policy, rewards_of_what_is_wrong)
 }
 
 /* Returns are sums of the rewards to come, G[t] - G[t+1] being earned at t. The mean
- * baseline subtracts the mean of the sentences that have a piece there. */
+ * baseline subtracts the mean of the sentences that have an action there: to end is
+ * one, and what lies behind the first end is none. */
 Test(policy, returns_of_rewards)
 {
     static const int32_t id[] = { 5, 6, END, 5, END, 9 }, at[] = { 0, 3, 6 };
@@ -63,7 +64,11 @@ Test(policy, returns_of_rewards)
     cr_assert_eq(cla_policy_returns(&said, 2, CLA_BASELINE_NONE, sums), CLA_OK);
     cr_assert_arr_eq(sums, ((float[]){ 3, 1, 0, 0.5F, 0, 0 }), sizeof sums);
     cr_assert_eq(cla_policy_returns(&said, 2, CLA_BASELINE_MEAN, means), CLA_OK);
-    cr_assert_arr_eq(means, ((float[]){ 1.25F, 0, 0, -1.25F, 0, 0 }), sizeof means);
+    cr_assert_arr_eq(means, ((float[]){ 1.25F, 0.5F, 0, -1.25F, -0.5F, 0 }),
+                     sizeof means);
+    cla_policy_split(&said, 2, means); // their sums are the returns again
+    cr_assert_arr_eq(means, ((float[]){ 0.75F, 0.5F, 0, -0.75F, -0.5F, 0 }),
+                     sizeof means);
 }
 
 /* A report has the reward, the shares of open and of certain gates, and the entropy in

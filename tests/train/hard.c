@@ -166,6 +166,61 @@ Test(hard, draws_by_seed_and_step)
     toy_unmake(&f);
 }
 
+/* Returns the number of pieces up to the first end of what the model thinks likeliest
+ * after each prefix of pair i's target. */
+static int64_t actions(const toy *f, int i, const float *logits, int64_t pieces)
+{
+    const int32_t *at = f->t->step.ids.target_offsets;
+    int64_t n = 0, likeliest = 0;
+    for (int32_t row = at[i]; row < at[i + 1] && (n == 0 || likeliest != CLA_EOS);
+         row++, n++) {
+        const float *of = logits + row * pieces;
+        likeliest = 0;
+        for (int64_t k = 1; k < pieces; k++) {
+            likeliest = of[k] > of[likeliest] ? k : likeliest;
+        }
+    }
+    return n;
+}
+
+/* With the mean as baseline, gates of positions behind the first end of the rewarded
+ * translation get no gradient: they are no actions of it. Those before it do. */
+Test(hard, nothing_is_earned_behind_the_end)
+{
+    toy f;
+    toy_make(&f);
+    toy_open(&f, (const char *const[]){ "baseline=batch_mean", "entropy=0", NULL });
+    toy_train(&f, 20); // some translations are too short
+    gradients g = step_of(&f, 3, true);
+    const cla_tensor *made = f.t->step.made.logits, *scores = f.t->step.pass.scores;
+    const cla_pair_batch *ids = &f.t->step.ids;
+    const int64_t pieces = made->shape[1];
+    float *logits = malloc((size_t)cla_size(made) * sizeof *logits);
+    float *slope = malloc((size_t)g.pairs * sizeof *slope), *next = slope;
+    TEST_OK(cla_tensor_download(made, logits));
+    TEST_OK(cla_tensor_download(scores->grad, slope));
+    int moved = 0, behind = 0;
+    for (int i = 0; i < SHOWN; i++) {
+        const int64_t keys = ids->source_offsets[i + 1] - ids->source_offsets[i];
+        const int64_t rows = ids->target_offsets[i + 1] - ids->target_offsets[i];
+        const int64_t own = actions(&f, i, logits, pieces);
+        for (int64_t t = 0; t < rows; t++) {
+            for (int64_t k = 0; k < keys; k++, next++) {
+                moved += t < own && *next != 0;
+                behind += t >= own;
+                cr_assert(t < own || *next == 0, "pair %d, position %d: %g", i, (int)t,
+                          (double)*next);
+            }
+        }
+    }
+    cr_assert(moved > 0 && behind > 0, "%d moved, %d behind", moved, behind);
+    free(logits);
+    free(slope);
+    drop(&g);
+    toy_close(&f);
+    toy_unmake(&f);
+}
+
 /* ---- gates that are certain -------------------------------------------------- */
 
 /* Adds `by` to all numbers of a parameter. */

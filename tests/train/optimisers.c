@@ -76,6 +76,76 @@ Test(optimisers, follow_a_cosine)
     }
 }
 
+/* Makes weights of three levels between two vectors, the gradients all one half, and
+ * runs two updates. */
+static void move_levels(double rate, double moved[3])
+{
+    cla_runtime *rt = test_runtime();
+    cla_memory_guard(rt, false); // parameters are parts of a block
+    cla_params params = { 0 };
+    cla_tensor *home[3] = { NULL };
+    cla_optim optim = cla_optim_usual("adam", 0.25);
+    optim.levels = rate;
+    const float half = 0.5F;
+    TEST_OK(cla_param_zeros(&params, &home[0], 3, "before"));
+    TEST_OK(cla_param_levels(&params, &home[1], 3, 0, "levels"));
+    TEST_OK(cla_param_zeros(&params, &home[2], 3, "behind"));
+    TEST_OK(cla_params_build(&params, rt, 1));
+    TEST_OK(cla_optim_init(&optim, &params));
+    for (int step = 1; step <= 2; step++) {
+        uint32_t bits = 0;
+        memcpy(&bits, &half, sizeof bits);
+        TEST_OK(cla_memory_fill(rt, &params.gradients, bits));
+        for (int i = 0; i < 3; i++) {
+            home[i]->grad_filled = true;
+        }
+        TEST_OK(cla_optim_step(&optim, step));
+    }
+    for (int i = 0; i < 3; i++) {
+        float got[3];
+        TEST_OK(cla_tensor_download(home[i], got));
+        moved[i] = (double)got[2];
+    }
+    cla_optim_fini(&optim);
+    cla_params_free(&params);
+    cla_runtime_free(&rt);
+}
+
+/* Weights of levels move so many times as far as other parameters, which their rate
+ * does not change. */
+Test(optimisers, levels_have_a_rate_of_their_own)
+{
+    double alike[3], fast[3], still[3];
+    move_levels(1, alike);
+    move_levels(8, fast);
+    move_levels(0, still);
+    cr_assert_float_eq(alike[0], -0.5, 1e-5);
+    cr_assert_eq(alike[1], alike[0]);
+    cr_assert_float_eq(fast[1], 8 * alike[1], 1e-4);
+    cr_assert_eq(still[1], 0);
+    for (int i = 0; i < 3; i += 2) {
+        cr_assert_eq(fast[i], alike[i]);
+        cr_assert_eq(still[i], alike[i]);
+    }
+}
+
+/* A model without levels refuses a rate for their weights. */
+Test(optimisers, no_levels_no_rate)
+{
+    cla_runtime *rt = test_runtime();
+    cla_params params = { 0 };
+    cla_tensor *home = NULL;
+    cla_optim optim = cla_optim_usual("adam", 0.25);
+    optim.levels = 8;
+    TEST_OK(cla_param_zeros(&params, &home, 3, "alone"));
+    TEST_OK(cla_params_build(&params, rt, 1));
+    TEST_FAILS(cla_optim_init(&optim, &params), CLA_E_INPUT,
+               "lr_levels is 8, and the model has no weights of levels");
+    cla_optim_fini(&optim);
+    cla_params_free(&params);
+    cla_runtime_free(&rt);
+}
+
 /* Without a gradient, a step of a run shrinks matrices by lr weight_decay, and leaves
  * vectors as they are. */
 Test(optimisers, matrices_alone_decay)

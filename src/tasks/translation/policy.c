@@ -111,23 +111,35 @@ static cla_status reread(translation *t, cla_tape *tape, const said *s,
 
 /* ---- rewards ----------------------------------------------------------------- */
 
-/* Computes the rewards, for "sequence" the returns, while the device works, then
- * uploads them. */
-static cla_status reward(translation *t, cla_tape *tape, const said *s,
-                         cla_tensor **earned)
+/* Computes what each piece earned: its reward, for "sequence" its return. A mean is
+ * subtracted here, since cla_reinforce knows nothing of a translation's end. */
+static cla_status count(const translation *t, const said *s, double *whole)
 {
     const cla_pair_batch *ids = &t->step.ids;
     const policy_text reference = { ids->target, ids->target_offsets };
     const policy_text text = { s->text.id,
                                s->text.at ? s->text.at : ids->target_offsets };
+    const bool sequence = t->policy.sequence;
+    CLA_TRY(cla_policy_rewards(&reference, &text, ids->pairs, s->earned, whole));
+    if (!sequence && t->policy.baseline != CLA_BASELINE_MEAN) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_policy_returns(&text, ids->pairs, t->policy.baseline, s->earned));
+    if (!sequence) {
+        cla_policy_split(&text, ids->pairs, s->earned);
+    }
+    return CLA_OK;
+}
+
+/* Computes the rewards while the device works, then uploads them. */
+static cla_status reward(translation *t, cla_tape *tape, const said *s,
+                         cla_tensor **earned)
+{
     const int64_t rows = rows_of(s);
     double whole = 0;
     CLA_TRY(cla_runtime_flush(t->task.rt));
     const int64_t start = cla_time_ns();
-    CLA_TRY(cla_policy_rewards(&reference, &text, ids->pairs, s->earned, &whole));
-    if (t->policy.sequence) {
-        CLA_TRY(cla_policy_returns(&text, ids->pairs, t->policy.baseline, s->earned));
-    }
+    CLA_TRY(count(t, s, &whole));
     const int64_t counted = cla_time_ns();
     CLA_TRY(cla_tape_tensor(tape, earned, CLA_F32, 1, &rows));
     CLA_TRY(cla_tensor_upload(*earned, s->earned));
@@ -164,8 +176,8 @@ static cla_status reinforce(translation *t, cla_tape *tape, cross_hard_pass *pas
     CLA_TRY(reward(t, tape, s, &rewards));
     CLA_TRY(cla_cross_hard_expect(layer, tape, &expected, pass));
     const cla_reinforce_options options = { .entropy = (float)t->policy.entropy,
-                                            .baseline =
-                                                (cla_baseline)t->policy.baseline,
+                                            .baseline = expected ? CLA_BASELINE_LEARNED
+                                                                 : CLA_BASELINE_NONE,
                                             .learned = expected };
     CLA_TRY(cla_reinforce(tape, &loss, pass->scores, pass->gates, rewards, s->rows,
                           t->step.source, &options));

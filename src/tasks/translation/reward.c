@@ -97,26 +97,34 @@ cla_status cla_policy_rewards(const policy_text *reference, const policy_text *s
     return status;
 }
 
-/* Subtracts from each return the mean at its position over the sentences that have a
- * piece there. */
+/* Returns the number of pieces up to the first end, the end with them: to end is an
+ * action, too. */
+static int64_t actions_of(const policy_text *text, int64_t sentence)
+{
+    const int64_t n = length_of(text, sentence);
+    return n + (n < text->at[sentence + 1] - text->at[sentence]);
+}
+
+/* Subtracts from each return the mean at its position over the sentences that have an
+ * action there. */
 static cla_status take_means(const policy_text *said, int64_t sentences, float *returns)
 {
     int64_t longest = 0;
     double *sum = NULL;
     for (int64_t s = 0; s < sentences; s++) {
-        const int64_t n = length_of(said, s);
+        const int64_t n = actions_of(said, s);
         longest = n > longest ? n : longest;
     }
     CLA_TRY(cla_alloc(&sum, 2 * (size_t)longest + 1, sizeof *sum));
     double *count = sum + longest;
     for (int64_t s = 0; s < sentences; s++) {
-        for (int64_t t = 0; t < length_of(said, s); t++) {
+        for (int64_t t = 0; t < actions_of(said, s); t++) {
             sum[t] += (double)returns[said->at[s] + t];
             count[t]++;
         }
     }
     for (int64_t s = 0; s < sentences; s++) {
-        for (int64_t t = 0; t < length_of(said, s); t++) {
+        for (int64_t t = 0; t < actions_of(said, s); t++) {
             returns[said->at[s] + t] -= (float)(sum[t] / count[t]);
         }
     }
@@ -136,6 +144,15 @@ cla_status cla_policy_returns(const policy_text *said, int64_t sentences, int ba
     }
     return baseline == CLA_BASELINE_MEAN ? take_means(said, sentences, rewards)
                                          : CLA_OK;
+}
+
+void cla_policy_split(const policy_text *said, int64_t sentences, float *returns)
+{
+    for (int64_t s = 0; s < sentences; s++) {
+        for (int32_t at = said->at[s]; at + 1 < said->at[s + 1]; at++) {
+            returns[at] -= returns[at + 1];
+        }
+    }
 }
 
 /* ---- the log ----------------------------------------------------------------- */

@@ -46,16 +46,27 @@ cla_status cla_policy_rewards(const policy_text *reference, const policy_text *s
                               int64_t sentences, float *rewards, double *whole);
 
 /* Replaces the reward of each piece by its return, the sum of rewards from there on.
- * With CLA_BASELINE_MEAN, subtracts the mean over the sentences that have a piece at
+ * With CLA_BASELINE_MEAN, subtracts the mean over the sentences that have an action at
  * that position.
  *
  *   G[t] = rewards[t] + G[t+1], 0 from the first end on
+ *
+ * The first end is an action with the return 0, and counts in the mean: a baseline that
+ * some actions of a position lack would bias the gradient (Williams 1992). What lies
+ * behind it belongs to no translation: it counts in no mean and has a 0.
  *
  * rewards  in, out  [said.at[sentences]]
  *
  * Errors: CLA_E_NOMEM. */
 cla_status cla_policy_returns(const policy_text *said, int64_t sentences, int baseline,
                               float *rewards);
+
+/* Replaces returns by the rewards whose sums they are, for cla_reinforce.
+ *
+ *   returns[t] -= returns[t+1] inside the sentence
+ *
+ * returns  in, out  [said.at[sentences]] */
+void cla_policy_split(const policy_text *said, int64_t sentences, float *returns);
 
 /* Sums over the steps since the last line of the log. */
 typedef struct policy_sums {
