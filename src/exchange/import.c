@@ -144,9 +144,12 @@ static cla_status write_settings(cla_publish *p, const marian *m)
 {
     cla_config settings = { .values = network_settings(m) };
     json_t *rest = text_settings(m);
-    const bool whole =
-        settings.values && rest && !json_object_update(settings.values, rest);
+    json_t *own = m->family == FAMILY_T5 ? cla_t5_settings(m) : json_object();
+    const bool whole = settings.values && rest && own &&
+                       !json_object_update(settings.values, rest) &&
+                       !json_object_update(settings.values, own);
     json_decref(rest);
+    json_decref(own);
     cla_status status = whole ? CLA_OK : cla_fail(CLA_E_NOMEM, "import: out of memory");
     status = status ? status : cla_strdup(&settings.path, m->config.path);
     status =
@@ -160,7 +163,7 @@ static cla_status write_settings(cla_publish *p, const marian *m)
 static cla_status publish(marian *m, const import_package *package, const char *out,
                           volatile const int *signal, int64_t *numbers)
 {
-    const char *one = m->family == FAMILY_MARIAN ? NULL : "sentencepiece.bpe.model";
+    const char *one = cla_marian_pieces_file(m);
     const char *source = m->source_spm ? m->source_spm
                          : one         ? one
                                        : "source.spm",
