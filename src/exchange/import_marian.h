@@ -5,6 +5,7 @@
 #include "base/config.h"
 #include "base/safetensors.h"
 #include "clattn/ops.h"
+#include "exchange/import.h"
 #include "exchange/import_package.h"
 #include "tasks/translation/translation.h"
 #include "text/vocab.h"
@@ -44,6 +45,7 @@ typedef struct marian {
     int end, pad, start;              // ids in the folder
     int positions;                    // transformer_positions, from the weights
     double norm_epsilon;
+    cla_import_watch *watch; // may be NULL
     search_options search;
     bool renormalize;              // softmax without <pad> where it is never produced
     marian_pieces source, target;  // target: empty unless separate

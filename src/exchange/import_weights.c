@@ -17,6 +17,17 @@ enum { NAME = 64 };
 
 /* ---- tensors of the file ----------------------------------------------------- */
 
+static void tell(const writer *w)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < w->file.count; i++) {
+        done += w->used[i];
+    }
+    if (w->m->watch) {
+        w->m->watch(done, w->file.count);
+    }
+}
+
 /* Marks a tensor as used and checks its shape (rows 0: a vector) and its numbers, which
  * must be floats or halves, all finite. */
 static cla_status check(const writer *w, const cla_st_tensor *t, int64_t rows,
@@ -26,6 +37,7 @@ static cla_status check(const writer *w, const cla_st_tensor *t, int64_t rows,
         rows ? t->rank == 2 && t->shape[0] == rows && t->shape[1] == columns
              : t->rank == 1 && t->shape[0] == columns;
     w->used[t - w->file.tensors] = true;
+    tell(w);
     if (!fits) {
         return cla_marian_wrong_shape(w->path, t, rows, columns);
     }

@@ -155,6 +155,64 @@ t5 'a tensor that is missing' "encoder.final_layer_norm.weight' is missing" \
     sed -i s/encoder.final_layer_norm/encoder.final_layer_nirm/ model.safetensors
 t5 'a table that is too small' 'has 160 tokens, config.json says 50' sed -i 's/"vocab_size": [0-9]*/"vocab_size": 50/' config.json
 
+# The README keeps what the source's card says, and goes along with exports.
+card() {
+    cp -r "$source/tests/data/t5" "$work/card" && cat >"$work/card/README.md" <<'END'
+---
+license: other
+license_name: "a: licence"
+language:
+- en
+- de
+tags:
+- translation
+model-index:
+- name: x
+---
+Text.
+
+# A model of text
+## Part
+END
+    "$clattn" import "$work/card" --out "$work/carded" 2>"$work/err" &&
+        diff - "$work/carded/README.md" <<'END'
+---
+license: "other"
+license_name: "a: licence"
+language:
+- "en"
+- "de"
+library_name: clattn
+---
+
+# A model of text
+
+A translation model.
+
+| | |
+|---|---|
+| licence | a: licence, as the source's card says |
+| network | T5: 2 and 2 layers, 12 wide, 2 heads, feed-forward 14 |
+| pieces | 167 |
+| search | beam 4, length penalty 1, at most 23 pieces |
+
+`config.json` holds all settings.
+END
+}
+again() {
+    "$clattn" export --model "$work/carded" --format huggingface --out "$work/card.hf" &&
+        "$clattn" import "$work/card.hf" --out "$work/card.again" && diff -r "$work/carded" "$work/card.again"
+}
+check 'writes a README of the card' card
+check 'which exports keep' again
+uncarded() {
+    printf -- '---\n\ta: [\n---\n' >"$work/card/README.md" && rm -r "$work/carded" &&
+        "$clattn" import "$work/card" --out "$work/carded" 2>"$work/err" &&
+        grep -qx "| licence | not in the source's card: ask those who made the model |" "$work/carded/README.md" &&
+        grep -qx '# T5' "$work/carded/README.md"
+}
+check 'takes a card that is no YAML for none' uncarded
+
 # ---- folders that are not taken -----------------------------------------------------
 
 # damage COMMAND...: a fresh copy of the folder, changed by the command in it.

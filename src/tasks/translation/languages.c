@@ -40,7 +40,7 @@ const char *cla_translation_language_in(int languages, const char *piece, size_t
         named = is_code(piece, bytes, "aa_AA");
         break;
     case TRANSLATION_TAG:
-        named = cla_subwords_tag(piece, bytes) == bytes;
+        named = bytes && cla_subwords_tag(piece, bytes) == bytes;
         break;
     }
     *size = named ? bytes - edge - end : 0;
