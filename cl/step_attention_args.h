@@ -6,6 +6,7 @@ typedef struct step_shape {
     int heads;  // H
     int count;  // tokens of each sequence, the new one included
     int stride; // from row to row of place
+    int reach;  // R of the distances
     float scale;
 } step_shape;
 

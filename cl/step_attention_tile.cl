@@ -2,7 +2,7 @@
  * CPU devices.
  *
  * Layout: o, q [B,H*d]; qkv [B,3*H*d]; a store of keys and values [places,2*H*d], keys
- *   first; place [B,stride]; range [B,2].
+ *   first; place [B,stride]; range [B,2]; distances [2R+1,H] or null.
  * Work-group: 1 item, a head of a token; grid (B,H).
  * Defines: WIDTH = d; VEC, the native width.
  * Numerics: f32; online softmax over blocks of BLOCK keys in their order.
@@ -22,6 +22,8 @@ typedef struct key_rows {
     size_t ld, value;        // from row to row; from a key to its value
     global const int *place; // row of each; null: consecutive rows
     int count;
+    global const float *distances; // of the head: added to scores; null: nothing
+    int heads, reach;
 } key_rows;
 
 /* Returns key i of the head. */
@@ -71,6 +73,10 @@ INLINE float scores_of(float *score, const floatv *q, const key_rows k, int firs
             sum += q[c] * part_of(row, c);
         }
         score[i] = sum_lanes(sum);
+        if (k.distances) { // of the last key it is the row R
+            const int back = min(k.count - 1 - first - i, k.reach);
+            score[i] += k.distances[(k.reach - back) * k.heads];
+        }
         high = fmax(high, score[i]);
     }
     for (int i = n; i < BLOCK; i++) {
@@ -127,7 +133,8 @@ INLINE void attend(global float *o, global const float *from, float scale,
 WORK_GROUP(1, 1, 1)
 kernel void step_self(global float *restrict o, global float *store,
                       global const float *restrict qkv,
-                      global const int *restrict place, step_shape s)
+                      global const int *restrict place,
+                      global const float *restrict distances, step_shape s)
 {
     const int row = GROUP(0), at = GROUP(1) * WIDTH;
     const size_t D = (size_t)s.heads * WIDTH;
@@ -139,7 +146,9 @@ kernel void step_self(global float *restrict o, global float *store,
         store_part(part_of(q + D, c), c, own);
         store_part(part_of(q + 2 * D, c), c, own + D);
     }
-    const key_rows keys = { store + at, 2 * D, D, place, s.count };
+    const key_rows keys = { store + at, 2 * D,   D,
+                            place,      s.count, distances ? distances + GROUP(1) : 0,
+                            s.heads,    s.reach };
     attend(o + D * row + at, q, s.scale, keys);
 }
 
@@ -148,11 +157,14 @@ kernel void step_self(global float *restrict o, global float *store,
 WORK_GROUP(1, 1, 1)
 kernel void step_memory(global float *restrict o, global const float *restrict q,
                         global const float *restrict kv,
-                        global const int *restrict range, step_shape s)
+                        global const int *restrict range,
+                        global const float *restrict distances, step_shape s)
 {
     const int row = GROUP(0), at = GROUP(1) * WIDTH;
     const size_t D = (size_t)s.heads * WIDTH;
-    const key_rows keys = { kv + range[2 * row] * 2 * D + at, 2 * D, D, 0,
-                            range[2 * row + 1] };
+    (void)distances;
+    const key_rows keys = {
+        kv + range[2 * row] * 2 * D + at, 2 * D, D, 0, range[2 * row + 1], 0, 0, 0
+    };
     attend(o + D * row + at, q + D * row + at, s.scale, keys);
 }

@@ -31,6 +31,17 @@ CLA_API cla_status cla_tied_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x
  * Source: Hendrycks and Gimpel 2016. */
 CLA_API cla_status cla_gelu(cla_tape *tape, cla_tensor **y, cla_tensor *x);
 
+/* Approximate Gaussian error linear unit:
+ *
+ *   y = x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2
+ *
+ * y  out  [N,D] f32
+ * x  in   [N,D] f32
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE.
+ * Source: Hendrycks and Gimpel 2016, section 2. */
+CLA_API cla_status cla_gelu_tanh(cla_tape *tape, cla_tensor **y, cla_tensor *x);
+
 /* Sigmoid linear unit, also called swish: y = x / (1 + exp(-x)).
  *
  * y  out  [N,D] f32

@@ -11,14 +11,15 @@
 extern "C" {
 #endif
 
-/* A function of each number of a result; gelu and silu as cla_gelu and cla_silu. */
+/* A function of each number of a result; gelu, silu and gelu_tanh as the operators. */
 typedef enum cla_activation {
-    CLA_NONE,    // x
-    CLA_RELU,    // max(x, 0)
-    CLA_TANH,    // tanh(x)
-    CLA_SIGMOID, // 1 / (1 + exp(-x))
-    CLA_GELU,    // x P(Z <= x), Z standard normal
-    CLA_SILU,    // x / (1 + exp(-x))
+    CLA_NONE,      // x
+    CLA_RELU,      // max(x, 0)
+    CLA_TANH,      // tanh(x)
+    CLA_SIGMOID,   // 1 / (1 + exp(-x))
+    CLA_GELU,      // x P(Z <= x), Z standard normal
+    CLA_SILU,      // x / (1 + exp(-x))
+    CLA_GELU_TANH, // gelu with a hyperbolic tangent in place of P
 } cla_activation;
 
 /* What happens at the first and last head of a 2-D window (models: CSAN). */
@@ -242,8 +243,7 @@ CLA_API cla_status cla_relative_attention(cla_tape *tape, cla_tensor **o, cla_te
 CLA_API cla_status cla_relative_spectrum(cla_tape *tape, cla_tensor **table,
                                          cla_tensor *spectrum);
 
-/* Sum of two tensors of one shape: y = a + b. Errors: CLA_E_SHAPE, CLA_E_NOMEM,
- * CLA_E_DEVICE. */
+/* Sum, of one shape: y = a + b. Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_add(cla_tape *tape, cla_tensor **y, cla_tensor *a,
                            cla_tensor *b);
 

@@ -50,8 +50,9 @@ _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "sigmoid": torch.sigmoid,
     "gelu": functional.gelu,
     "silu": functional.silu,
+    "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
 }
-_GATES = {"swiglu": "silu", "geglu": "gelu"}
+_GATES = {"swiglu": "silu", "geglu": "gelu", "geglu_tanh": "gelu_tanh"}
 _EVERYWHERE = ("rel_pos",)  # attention that all layers have unless the config says else
 
 

@@ -1,6 +1,7 @@
 /* cmd_import.c - clattn import: imports a model that another program trained. */
 #include "cli/cli.h"
 #include "cli/signals.h"
+#include "cli/stream.h"
 #include "exchange/import.h"
 
 typedef struct arguments {
@@ -26,12 +27,17 @@ const cli_usage cli_import_usage = {
     .most = 1,
     .lacks = "a folder or a package",
     .about = "Converts a model of another program to a translator's folder: a Hugging "
-             "Face folder of MarianMT, M2M-100, NLLB or mBART-50, one that Marian "
-             "wrote, one of CTranslate2, or a package of Argos.",
+             "Face folder of MarianMT, M2M-100, NLLB, mBART-50, T5, mT5 or MADLAD-400, "
+             "one that Marian wrote, one of CTranslate2, or a package of Argos.",
     .more = "  clattn import opus-mt-en-de --out runs/en-de\n"
             "  clattn import translate-en_de-1_0.argosmodel --out runs/en-de\n"
             "  clattn translate --model runs/en-de < test.en",
 };
+
+static void show_progress(size_t done, size_t all)
+{
+    cli_progress_alone(done, all, "tensors");
+}
 
 int cli_import(int argc, char **argv)
 {
@@ -40,6 +46,7 @@ int cli_import(int argc, char **argv)
     cla_status status = cli_read(&cli_import_usage, argc, argv, &a);
     status = status ? status
                     : cla_import(a.from.word[0], a.out, a.transformers,
-                                 cli_catch_signals(), &numbers);
+                                 cli_catch_signals(), show_progress, &numbers);
+    cli_progress_end();
     return cli_published(status, "%lld numbers in %s", (long long)numbers, a.out);
 }

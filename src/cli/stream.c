@@ -14,7 +14,8 @@ static struct {
     bool shown;                  // the terminal shows a line
 } progress;
 
-void cli_progress(size_t done, size_t all, const char *unit)
+/* mixed: stdout is a terminal, too, whose lines this one would disturb. */
+static void show(size_t done, size_t all, const char *unit, bool mixed)
 {
     const int64_t second = 1000000000, now = cla_time_ns();
     if (!progress.started_ns) {
@@ -25,7 +26,7 @@ void cli_progress(size_t done, size_t all, const char *unit)
         return;
     }
     progress.last_ns = now;
-    if (!cla_os_is_terminal(CLA_STDERR) || cla_os_is_terminal(CLA_STDOUT)) {
+    if (mixed || !cla_os_is_terminal(CLA_STDERR)) {
         return;
     }
     progress.shown = true;
@@ -34,6 +35,16 @@ void cli_progress(size_t done, size_t all, const char *unit)
         fprintf(stderr, " of %zu", all);
     }
     fprintf(stderr, " %s, %lld s\033[K", unit, (long long)(spent / second));
+}
+
+void cli_progress(size_t done, size_t all, const char *unit)
+{
+    show(done, all, unit, cla_os_is_terminal(CLA_STDOUT));
+}
+
+void cli_progress_alone(size_t done, size_t all, const char *unit)
+{
+    show(done, all, unit, false);
 }
 
 void cli_progress_end(void)

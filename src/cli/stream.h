@@ -21,6 +21,8 @@ typedef struct cli_stream {
 cla_status cli_stream_run(const cli_stream *stream);
 
 /* Shows progress on such a terminal, at most once a second: done out of all, or of an
- * unknown number when all is 0. cli_progress_end clears the line. */
+ * unknown number when all is 0. cli_progress_alone is for commands that write nothing
+ * to stdout meanwhile, and shows it there, too. cli_progress_end clears the line. */
 void cli_progress(size_t done, size_t all, const char *unit);
+void cli_progress_alone(size_t done, size_t all, const char *unit);
 void cli_progress_end(void);

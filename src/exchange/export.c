@@ -62,6 +62,7 @@ static cla_status export_model(const char *run, const cla_export_options *o,
     CLA_TRY(cla_task_kind_find(renewed, &kind));
     cla_status status = cla_publish_begin(&p, out, o->signal);
     status = status ? status : cla_publish_vocabularies(&p, run, kind);
+    status = status ? status : cla_publish_readme(&p, run);
     status = status ? status : open_network(&task, run, renewed);
     status = status ? status : export_weights(&p, run, task, o->weights, numbers);
     status = status ? status : cla_publish_settings(&p, settings, kind);
@@ -94,6 +95,7 @@ static cla_status export_foreign(const char *run, const cla_export_options *o,
                      : (o->format == CLA_EXPORT_HUGGINGFACE ? cla_foreign_huggingface
                                                             : cla_foreign_ctranslate2)(
                            &f, &p, o->weights == CLA_WEIGHTS_FLOAT16, numbers);
+        status = status ? status : cla_publish_readme(&p, run);
         status = cla_publish_end_foreign(&p, status);
     }
     cla_foreign_close(&f);

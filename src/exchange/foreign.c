@@ -160,6 +160,9 @@ cla_status cla_foreign_add_linear(const foreign *f, cla_made *made,
     char name[NAME];
     float *from = NULL, *to = NULL;
     CLA_TRY(add_weight(f, made, l));
+    if (!l->bias) {
+        return CLA_OK;
+    }
     snprintf(name, sizeof name, "%s_bias", l->from);
     CLA_TRY(cla_made_add(made, l->bias, 0, l->out, &to));
     CLA_TRY(cla_foreign_take(f, name, &from));

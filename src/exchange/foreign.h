@@ -52,7 +52,7 @@ typedef struct foreign_linear {
     const char *from;   // the matrix [in,columns]; its bias is from_bias [columns]
     int64_t first, out; // first column, number of columns
     const char *weight; // name in the other program, [out,in]
-    const char *bias;   // name in the other program, [out]
+    const char *bias;   // name in the other program, [out]; NULL: it has none
 } foreign_linear;
 
 cla_status cla_foreign_add_linear(const foreign *f, cla_made *made,

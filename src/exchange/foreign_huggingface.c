@@ -241,6 +241,8 @@ static cla_status write_marian(const foreign *f, cla_publish *p, bool half,
 cla_status cla_foreign_huggingface(const foreign *f, cla_publish *p, bool half,
                                    int64_t *numbers)
 {
-    return (f->t->languages == TRANSLATION_PREFIX ? write_marian : cla_foreign_m2m)(
-        f, p, half, numbers);
+    const int languages = f->t->languages;
+    return (languages == TRANSLATION_PREFIX ? write_marian
+            : languages == TRANSLATION_TAG  ? cla_foreign_t5
+                                            : cla_foreign_m2m)(f, p, half, numbers);
 }

@@ -25,3 +25,6 @@ cla_status cla_huggingface_config(const huggingface *h, cla_publish *p);
  * cla_foreign_huggingface. */
 cla_status cla_foreign_m2m(const foreign *f, cla_publish *p, bool half,
                            int64_t *numbers);
+/* Writes those of a T5 folder. Errors: the same. */
+cla_status cla_foreign_t5(const foreign *f, cla_publish *p, bool half,
+                          int64_t *numbers);

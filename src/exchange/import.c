@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "exchange/import_marian.h"
+#include "exchange/import_card.h"
 #include "nn/coder.h"
 #include "tasks/translation/translation.h"
 #include "text/sentencepiece.h"
@@ -144,9 +144,12 @@ static cla_status write_settings(cla_publish *p, const marian *m)
 {
     cla_config settings = { .values = network_settings(m) };
     json_t *rest = text_settings(m);
-    const bool whole =
-        settings.values && rest && !json_object_update(settings.values, rest);
+    json_t *own = m->family == FAMILY_T5 ? cla_t5_settings(m) : json_object();
+    const bool whole = settings.values && rest && own &&
+                       !json_object_update(settings.values, rest) &&
+                       !json_object_update(settings.values, own);
     json_decref(rest);
+    json_decref(own);
     cla_status status = whole ? CLA_OK : cla_fail(CLA_E_NOMEM, "import: out of memory");
     status = status ? status : cla_strdup(&settings.path, m->config.path);
     status =
@@ -157,10 +160,11 @@ static cla_status write_settings(cla_publish *p, const marian *m)
 
 /* ---- all of it --------------------------------------------------------------- */
 
-static cla_status publish(marian *m, const import_package *package, const char *out,
+static cla_status publish(marian *m, const import_package *package,
+                          const import_card *card, const char *out,
                           volatile const int *signal, int64_t *numbers)
 {
-    const char *one = m->family == FAMILY_MARIAN ? NULL : "sentencepiece.bpe.model";
+    const char *one = cla_marian_pieces_file(m);
     const char *source = m->source_spm ? m->source_spm
                          : one         ? one
                                        : "source.spm",
@@ -174,6 +178,7 @@ static cla_status publish(marian *m, const import_package *package, const char *
     status = status ? status : write_vocabulary(&p, "source.txt", &m->source);
     status = status ? status : write_vocabulary(&p, "target.txt", cla_marian_target(m));
     status = status ? status : write_weights(&p, m, numbers);
+    status = status ? status : cla_card_write(card, m, &p);
     status = status ? status : write_settings(&p, m);
     return cla_publish_end(&p, status);
 }
@@ -193,15 +198,20 @@ static cla_status read_model(marian *m, const import_package *package)
 }
 
 cla_status cla_import(const char *from, const char *out, int transformers,
-                      volatile const int *signal, int64_t *numbers)
+                      volatile const int *signal, cla_import_watch *watch,
+                      int64_t *numbers)
 {
     marian m = { .search = { .kind = transformers < 5 ? SEARCH_TRANSFORMERS
-                                                      : SEARCH_TRANSFORMERS_5 } };
+                                                      : SEARCH_TRANSFORMERS_5 },
+                 .watch = watch };
     import_package package;
+    import_card card = { 0 };
     *numbers = 0;
     cla_status status = cla_package_open(&package, from);
     status = status ? status : read_model(&m, &package);
-    status = status ? status : publish(&m, &package, out, signal, numbers);
+    status = status ? status : cla_card_read(&card, &package);
+    status = status ? status : publish(&m, &package, &card, out, signal, numbers);
+    cla_card_free(&card);
     cla_package_close(&package);
     cla_marian_fini(&m);
     return status;

@@ -55,6 +55,20 @@ cla_status cla_m2m100_add_languages(const marian *m, json_t *tokens)
 
 /* ---- NLLB ------------------------------------------------------------------------ */
 
+/* Enters the pieces of a SentencePiece model under their own numbers. */
+static cla_status add_as_numbered(const marian *m, json_t *tokens,
+                                  const cla_text *pieces)
+{
+    json_int_t id = 0;
+    const char *at = pieces->data, *end = at + pieces->size;
+    for (; at < end; at += strlen(at) + 1, id++) {
+        if (json_object_set_new(tokens, at, json_integer(id))) {
+            return no_memory(m);
+        }
+    }
+    return CLA_OK;
+}
+
 /* Enters the pieces of a SentencePiece model. fairseq has four tokens of its own in
  * place of the model's first three, so each other piece has the next number. */
 static cla_status add_pieces(const marian *m, json_t *tokens, const cla_text *pieces)
@@ -79,7 +93,7 @@ static cla_status add_pieces(const marian *m, json_t *tokens, const cla_text *pi
 
 static cla_status list_pieces(const marian *m, json_t *tokens)
 {
-    static const char name[] = "sentencepiece.bpe.model";
+    const char *name = cla_marian_pieces_file(m);
     cla_sentencepiece *model = NULL;
     cla_text path = { 0 }, pieces = { 0 };
     char *bytes = NULL;
@@ -89,7 +103,9 @@ static cla_status list_pieces(const marian *m, json_t *tokens)
     status = status ? status : cla_file_read(path.data, &bytes, &size);
     status = status ? status : cla_sentencepiece_new(&model, path.data, bytes, size);
     status = status ? status : cla_sentencepiece_list(model, &pieces);
-    status = status ? status : add_pieces(m, tokens, &pieces);
+    status = status                   ? status
+             : m->family == FAMILY_T5 ? add_as_numbered(m, tokens, &pieces)
+                                      : add_pieces(m, tokens, &pieces);
     cla_sentencepiece_free(&model);
     free(bytes);
     cla_text_free(&pieces);
@@ -102,7 +118,8 @@ cla_status cla_nllb_add_languages(const marian *m, json_t *tokens)
     json_t *root = NULL;
     cla_text path = { 0 };
     if (!cla_folder_holds(m->dir, "tokenizer.json") &&
-        json_object_get(m->tokenizer.values, "added_tokens_decoder")) {
+        (m->family == FAMILY_T5 ||
+         json_object_get(m->tokenizer.values, "added_tokens_decoder"))) {
         return CLA_OK; // which cla_marian_arrange reads
     }
     CLA_TRY(cla_marian_check_file(m->dir, "tokenizer.json"));

@@ -1,10 +1,11 @@
 /* import_marian.h - reads the files of a Hugging Face folder: MarianMT, M2M-100, NLLB
- * and mBART-50. */
+ * mBART-50, and T5. */
 #pragma once
 
 #include "base/config.h"
 #include "base/safetensors.h"
 #include "clattn/ops.h"
+#include "exchange/import.h"
 #include "exchange/import_package.h"
 #include "tasks/translation/translation.h"
 #include "text/vocab.h"
@@ -24,6 +25,7 @@ typedef enum marian_family {
     FAMILY_M2M100 = TRANSLATION_M2M100, // norms in front; languages behind the pieces
     FAMILY_NLLB = TRANSLATION_NLLB,     // its network, pieces numbered by SentencePiece
     FAMILY_MBART = TRANSLATION_MBART,   // learned positions; pieces as NLLB's
+    FAMILY_T5 = TRANSLATION_TAG,        // T5 1.1, mT5, MADLAD; numbers of SentencePiece
 } marian_family;
 
 typedef struct marian {
@@ -36,10 +38,14 @@ typedef struct marian {
     bool pre_norm, output_bias;
     int max_positions;                     // learned ones; 0: sines
     bool start_pad, start_end, source_end; // as in the settings of a translator
-    int source_pieces, target_pieces;      // sizes of the vocabularies
-    int end, pad;                          // ids in the folder
-    int positions;                         // transformer_positions, from the weights
+    int head_width, buckets, bucket_reach; // of T5
+    const char *feed;                      // of T5: feed_forward of a translator
+    bool gated, output_scale, start_unknown;
+    int source_pieces, target_pieces; // sizes of the vocabularies
+    int end, pad, start;              // ids in the folder
+    int positions;                    // transformer_positions, from the weights
     double norm_epsilon;
+    cla_import_watch *watch; // may be NULL
     search_options search;
     bool renormalize;              // softmax without <pad> where it is never produced
     marian_pieces source, target;  // target: empty unless separate
@@ -65,6 +71,15 @@ void cla_marian_drop_nulls(json_t *object);
  * and added_tokens.json. Uses m->search.kind. Errors: CLA_E_INPUT (file, key and
  * value), CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_marian_read_settings(marian *m, const char *dir);
+
+/* import_t5.c: reads sizes, activation and tables of T5; gives the keys of a translator
+ * that it alone needs, NULL when out of memory. Errors: CLA_E_INPUT. */
+cla_status cla_t5_read_network(marian *m);
+json_t *cla_t5_settings(const marian *m);
+
+/* Returns the name of the SentencePiece model in a folder of the family that has one
+ * for both languages; NULL: it has two. */
+const char *cla_marian_pieces_file(const marian *m);
 
 /* Reads the ids of special tokens and the search, as the releases of m->search.kind
  * (search_kind) read them; a part of cla_marian_read_settings. Errors: the same. */

@@ -43,14 +43,15 @@ static cla_status read_ids(marian *m)
     const int high = m->target_pieces - 1;
     CLA_TRY(take_ids(m));
     const bool old = m->family == FAMILY_MARIAN;
-    m->pad = !old ? 1 : high < 58100 ? high : 58100; // the config's default
-    m->end = old ? 0 : 2;
+    const bool t5 = m->family == FAMILY_T5;
+    m->pad = t5 ? 0 : !old ? 1 : high < 58100 ? high : 58100; // the config's default
+    m->end = t5 ? 1 : old ? 0 : 2;
     CLA_TRY(cla_config_int(c, "eos_token_id", &m->end, 0, high));
     CLA_TRY(cla_config_int(c, "pad_token_id", &m->pad, 0, high));
-    const int first = old ? m->pad : m->end;
-    int start = first;
-    CLA_TRY(cla_config_int(c, "decoder_start_token_id", &start, 0, high));
-    if (start != first) {
+    const int first = old || t5 ? m->pad : m->end;
+    m->start = first;
+    CLA_TRY(cla_config_int(c, "decoder_start_token_id", &m->start, 0, high));
+    if (m->start != first && !t5) {
         return wrong(c, "decoder_start_token_id",
                      old ? "is not the pad_token_id" : "is not the eos_token_id");
     }
@@ -59,7 +60,7 @@ static cla_status read_ids(marian *m)
         int value;
     } same[] = { { "eos_token_id", m->end },
                  { "pad_token_id", m->pad },
-                 { "decoder_start_token_id", first } };
+                 { "decoder_start_token_id", m->start } };
     if (g->values && !json_object_get(g->values, "eos_token_id")) {
         return wrong(g, "eos_token_id", "is missing: translations would have no end");
     }
@@ -174,7 +175,7 @@ static cla_status read_length(marian *m, cla_config *g)
 static cla_status read_first(const marian *m, cla_config *g)
 {
     const json_t *value = json_object_get(g->values, "forced_bos_token_id");
-    return value && m->family == FAMILY_MARIAN
+    return value && (m->family == FAMILY_MARIAN || m->family == FAMILY_T5)
                ? wrong(g, "forced_bos_token_id", "is set: translate has no such option")
                : CLA_OK;
 }

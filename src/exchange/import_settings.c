@@ -27,10 +27,19 @@ void cla_marian_set_family(marian *m, int family)
 {
     const bool old = family == FAMILY_MARIAN;
     m->family = family;
+    const bool t5 = family == FAMILY_T5;
     m->start_pad = old;
     m->output_bias = old || family == FAMILY_MBART;
-    m->pre_norm = m->start_end = !old;
+    m->pre_norm = !old;
+    m->start_end = !old && !t5;
     m->source_end = true;
+}
+
+const char *cla_marian_pieces_file(const marian *m)
+{
+    return m->family == FAMILY_MARIAN ? NULL
+           : m->family == FAMILY_T5   ? "spiece.model"
+                                      : "sentencepiece.bpe.model";
 }
 
 /* ---- files ------------------------------------------------------------------- */
@@ -89,11 +98,17 @@ static cla_status read_kind(marian *m)
         cla_marian_set_family(m, FAMILY_MBART);
         return CLA_OK;
     }
+    if (strcmp(type, "t5") == 0 || strcmp(type, "mt5") == 0) {
+        cla_marian_set_family(m, FAMILY_T5);
+        return CLA_OK;
+    }
     return strcmp(type, "marian") == 0
                ? CLA_OK
                : cla_config_refuse(
                      &m->config, "model_type",
-                     "is '%.80s': 'marian', 'm2m_100' and 'mbart' are read", type);
+                     "is '%.80s': 'marian', 'm2m_100', 'mbart', 't5' and 'mt5' are "
+                     "read",
+                     type);
 }
 
 /* Reads a size that clattn has once for both stacks, so they must agree. */
@@ -109,8 +124,10 @@ static cla_status read_pair(marian *m, const char *encoder, const char *decoder,
 
 static cla_status read_activation(marian *m)
 {
-    static const char *const names[] = { "relu", "gelu", "silu", "swish", NULL };
-    static const cla_activation read[] = { CLA_RELU, CLA_GELU, CLA_SILU, CLA_SILU };
+    static const char *const names[] = { "relu",  "gelu",     "silu",
+                                         "swish", "gelu_new", NULL };
+    static const cla_activation read[] = { CLA_RELU, CLA_GELU, CLA_SILU, CLA_SILU,
+                                           CLA_GELU_TANH };
     const bool gelu = m->family == FAMILY_MARIAN || m->family == FAMILY_MBART;
     int chosen = gelu ? 1 : 0;
     CLA_TRY(cla_config_choice(&m->config, "activation_function", names, &chosen));
@@ -179,6 +196,14 @@ static cla_status read_tables(marian *m)
                : CLA_OK;
 }
 
+static cla_status read_network(marian *m)
+{
+    CLA_TRY(read_activation(m));
+    CLA_TRY(read_absent(m));
+    CLA_TRY(read_sizes(m));
+    return read_tables(m);
+}
+
 /* ---- all of it ---------------------------------------------------------------- */
 
 /* mBART-25 has its languages behind the pieces of a source; only mBART-50 is read. */
@@ -228,10 +253,7 @@ cla_status cla_marian_read_settings(marian *m, const char *dir)
     CLA_TRY(cla_folder_holds(dir, "added_tokens.json")
                 ? read_config(&m->added, dir, "added_tokens.json")
                 : CLA_OK);
-    CLA_TRY(read_activation(m));
-    CLA_TRY(read_absent(m));
-    CLA_TRY(read_sizes(m));
-    CLA_TRY(read_tables(m));
+    CLA_TRY(m->family == FAMILY_T5 ? cla_t5_read_network(m) : read_network(m));
     CLA_TRY(cla_marian_read_search(m));
     return read_tokenizer(m);
 }

@@ -18,11 +18,14 @@ typedef struct reader {
 
 enum { ADDED = 1, SPECIAL };
 
-/* Returns whether a token of M2M-100 or NLLB has a meaning of its own: a language, or
+/* Returns whether a token has a meaning of its own: a language of M2M-100 or NLLB, or
  * one that training alone needs. Such tokens are never written. */
 static bool is_special(const marian *m, const char *token)
 {
     size_t size = 0;
+    if (m->family == FAMILY_T5) {
+        return strncmp(token, "<extra_id_", 10) == 0 || strcmp(token, "<s>") == 0;
+    }
     return m->family != FAMILY_MARIAN &&
            (strcmp(token, "<s>") == 0 || strcmp(token, "<mask>") == 0 ||
             cla_translation_language_in(m->family, token, &size));
@@ -190,7 +193,9 @@ static cla_status add_rows(marian_pieces *p, const reader *r, bool tokens, int a
 static cla_status arrange(marian_pieces *p, const reader *r)
 {
     const int unknown = find(r, cla_special_names[CLA_UNK]);
-    CLA_TRY(check_special(r, r->m->pad, cla_special_names[CLA_PAD]));
+    CLA_TRY(r->m->family == FAMILY_T5
+                ? CLA_OK // MADLAD pads with <s>
+                : check_special(r, r->m->pad, cla_special_names[CLA_PAD]));
     CLA_TRY(check_special(r, r->m->end, cla_special_names[CLA_EOS]));
     if (unknown < 0) {
         return cla_fail(CLA_E_INPUT, "%s: token '%s' is missing", r->path,
@@ -201,6 +206,7 @@ static cla_status arrange(marian_pieces *p, const reader *r)
         [CLA_PAD] = r->m->pad, [CLA_EOS] = r->m->end, [CLA_UNK] = unknown
     };
     for (int i = 0; i < CLA_SPECIALS; i++) {
+        r->token[specials[i]] = cla_special_names[i];
         CLA_TRY(add(p, r, specials[i], true));
     }
     CLA_TRY(add_rows(p, r, false, 0));
@@ -257,8 +263,8 @@ static cla_status read_numbered(const marian *m, marian_pieces *p)
     json_t *tokens = NULL;
     cla_text path = { 0 };
     cla_status status = cla_nllb_tokens(m, &tokens);
-    status =
-        status ? status : cla_text_add(&path, "%s/sentencepiece.bpe.model", m->dir);
+    status = status ? status
+                    : cla_text_add(&path, "%s/%s", m->dir, cla_marian_pieces_file(m));
     status =
         status ? status : cla_marian_arrange(m, p, path.data, tokens, m->source_pieces);
     cla_text_free(&path);
@@ -284,10 +290,27 @@ static cla_status read_vocab(const marian *m, marian_pieces *p, const char *name
     return status;
 }
 
+/* Finds the token that T5's translations start with. */
+static cla_status find_start(marian *m)
+{
+    const int32_t *from = m->source.from;
+    m->start_end = m->start == from[CLA_EOS];
+    m->start_unknown = m->start == from[CLA_UNK];
+    return m->start_end || m->start_unknown || m->start == from[CLA_PAD]
+               ? CLA_OK
+               : cla_config_refuse(&m->config, "decoder_start_token_id",
+                                   "is %d, must be that of padding, end or unknown",
+                                   m->start);
+}
+
 cla_status cla_marian_read_pieces(marian *m)
 {
     if (m->family == FAMILY_NLLB || m->family == FAMILY_MBART) {
         return read_numbered(m, &m->source);
+    }
+    if (m->family == FAMILY_T5) {
+        CLA_TRY(read_numbered(m, &m->source));
+        return find_start(m);
     }
     CLA_TRY(read_vocab(m, &m->source, "vocab.json", m->source_pieces));
     if (m->separate) {

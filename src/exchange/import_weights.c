@@ -17,6 +17,17 @@ enum { NAME = 64 };
 
 /* ---- tensors of the file ----------------------------------------------------- */
 
+static void tell(const writer *w)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < w->file.count; i++) {
+        done += w->used[i];
+    }
+    if (w->m->watch) {
+        w->m->watch(done, w->file.count);
+    }
+}
+
 /* Marks a tensor as used and checks its shape (rows 0: a vector) and its numbers, which
  * must be floats or halves, all finite. */
 static cla_status check(const writer *w, const cla_st_tensor *t, int64_t rows,
@@ -26,6 +37,7 @@ static cla_status check(const writer *w, const cla_st_tensor *t, int64_t rows,
         rows ? t->rank == 2 && t->shape[0] == rows && t->shape[1] == columns
              : t->rank == 1 && t->shape[0] == columns;
     w->used[t - w->file.tensors] = true;
+    tell(w);
     if (!fits) {
         return cla_marian_wrong_shape(w->path, t, rows, columns);
     }
@@ -56,15 +68,7 @@ cla_status cla_writer_take(const writer *w, const char *name, int64_t rows,
 
 /* ---- layers ------------------------------------------------------------------ */
 
-/* n linear layers [out,in] with the same input, which become one, to [in,n*out], with
- * their biases. prefix: of their names, such as "model.encoder.layers.0.self_attn.". */
-typedef struct layers {
-    const char *to, *prefix;
-    const char *part[3];
-    int64_t in, out;
-} layers;
-
-static cla_status fuse(writer *w, const layers *l)
+cla_status cla_writer_linear(writer *w, const writer_linear *l)
 {
     int n = 0;
     char name[2 * NAME];
@@ -74,7 +78,7 @@ static cla_status fuse(writer *w, const layers *l)
     }
     CLA_TRY(cla_made_add(&w->made, l->to, l->in, n * l->out, &matrix));
     snprintf(name, sizeof name, "%s_bias", l->to);
-    CLA_TRY(cla_made_add(&w->made, name, 0, n * l->out, &bias));
+    CLA_TRY(l->unbiased ? CLA_OK : cla_made_add(&w->made, name, 0, n * l->out, &bias));
     for (int p = 0; p < n; p++) {
         float *from = NULL;
         snprintf(name, sizeof name, "%s%s.weight", l->prefix, l->part[p]);
@@ -86,6 +90,7 @@ static cla_status fuse(writer *w, const layers *l)
             }
         }
         free(from);
+        if (l->unbiased) continue;
         snprintf(name, sizeof name, "%s%s.bias", l->prefix, l->part[p]);
         CLA_TRY(cla_writer_take(w, name, 0, l->out, &from));
         assert(bias && from);
@@ -121,17 +126,20 @@ static cla_status copy_attention(writer *w, const char *to, const char *from,
     char name[NAME], prefix[NAME];
     snprintf(prefix, sizeof prefix, "%s.", from);
     snprintf(name, sizeof name, "%s.in", to);
-    const layers all = { name, prefix, { "q_proj", "k_proj", "v_proj" }, D, D };
-    const layers query = { name, prefix, { "q_proj" }, D, D };
-    CLA_TRY(fuse(w, memory ? &query : &all));
+    const writer_linear all = { name, prefix, { "q_proj", "k_proj", "v_proj" },
+                                D,    D,      false };
+    const writer_linear query = { name, prefix, { "q_proj" }, D, D, false };
+    CLA_TRY(cla_writer_linear(w, memory ? &query : &all));
     if (memory) {
         snprintf(name, sizeof name, "%s.memory", to);
-        const layers rest = { name, prefix, { "k_proj", "v_proj" }, D, D };
-        CLA_TRY(fuse(w, &rest));
+        const writer_linear rest = {
+            name, prefix, { "k_proj", "v_proj" }, D, D, false
+        };
+        CLA_TRY(cla_writer_linear(w, &rest));
     }
     snprintf(name, sizeof name, "%s.out", to);
-    const layers out = { name, prefix, { "out_proj" }, D, D };
-    CLA_TRY(fuse(w, &out));
+    const writer_linear out = { name, prefix, { "out_proj" }, D, D, false };
+    CLA_TRY(cla_writer_linear(w, &out));
     snprintf(name, sizeof name, "%s.norm", to);
     snprintf(prefix, sizeof prefix, "%s_layer_norm", from);
     return cla_writer_norm(w, name, prefix);
@@ -152,9 +160,9 @@ static cla_status copy_layer(writer *w, const char *stack, int i)
     }
     snprintf(to, sizeof to, "%s.%d.feed.in", stack, i);
     snprintf(from, sizeof from, "model.%s.layers.%d.", stack, i);
-    CLA_TRY(fuse(w, &(layers){ to, from, { "fc1" }, D, F }));
+    CLA_TRY(cla_writer_linear(w, &(writer_linear){ to, from, { "fc1" }, D, F, false }));
     snprintf(to, sizeof to, "%s.%d.feed.out", stack, i);
-    CLA_TRY(fuse(w, &(layers){ to, from, { "fc2" }, F, D }));
+    CLA_TRY(cla_writer_linear(w, &(writer_linear){ to, from, { "fc2" }, F, D, false }));
     snprintf(to, sizeof to, "%s.%d.feed.norm", stack, i);
     snprintf(from, sizeof from, "model.%s.layers.%d.final_layer_norm", stack, i);
     return cla_writer_norm(w, to, from);
@@ -168,9 +176,8 @@ static cla_status copy_layer(writer *w, const char *stack, int i)
 #define HEAD    "lm_head.weight"
 #define BIAS    "final_logits_bias"
 
-/* Copies a table, which the file holds under one or more of these names. */
-static cla_status copy_table(writer *w, const char *to, const marian_pieces *p,
-                             const char *const *names)
+cla_status cla_writer_table(writer *w, const char *to, const marian_pieces *p,
+                            const char *const *names)
 {
     const int64_t D = w->m->model, V = (int64_t)p->vocab.count;
     const cla_st_tensor *first = NULL;
@@ -246,17 +253,30 @@ static cla_status copy_tables(writer *w)
     const marian *m = w->m;
     const marian_pieces *target = cla_marian_target(m);
     if (m->shared && m->tied) {
-        CLA_TRY(copy_table(w, "target.table", target, all));
+        CLA_TRY(cla_writer_table(w, "target.table", target, all));
         return m->output_bias ? copy_bias(w) : CLA_OK;
     }
     const bool apart = keeps_apart(w);
-    CLA_TRY(copy_table(w, "source.table", &m->source, apart ? encoder : both));
-    CLA_TRY(copy_table(w, "target.table", target,
-                       !apart    ? both
-                       : m->tied ? written
-                                 : decoder));
-    CLA_TRY(m->tied ? CLA_OK : copy_table(w, "output.table", target, head));
+    CLA_TRY(cla_writer_table(w, "source.table", &m->source, apart ? encoder : both));
+    CLA_TRY(cla_writer_table(w, "target.table", target,
+                             !apart    ? both
+                             : m->tied ? written
+                                       : decoder));
+    CLA_TRY(m->tied ? CLA_OK : cla_writer_table(w, "output.table", target, head));
     return m->output_bias ? copy_bias(w) : CLA_OK;
+}
+
+/* Refuses tensors that nothing has used. */
+static cla_status check_rest(const writer *w)
+{
+    for (size_t i = 0; i < w->file.count; i++) {
+        const char *name = w->file.tensors[i].name;
+        if (!w->used[i] && !cla_ends_in(name, ".embed_positions.weights")) {
+            return cla_fail(CLA_E_INPUT, "%s: tensor '%s' is left over", w->path,
+                            w->file.tensors[i].name);
+        }
+    }
+    return CLA_OK;
 }
 
 static cla_status copy_all(writer *w)
@@ -278,13 +298,6 @@ static cla_status copy_all(writer *w)
         CLA_TRY(cla_writer_learned(w));
     } else {
         w->positions = TRANSFORMER_FAIRSEQ; // whatever an old file holds
-    }
-    for (size_t i = 0; i < w->file.count; i++) {
-        const char *name = w->file.tensors[i].name;
-        if (!w->used[i] && !cla_ends_in(name, ".embed_positions.weights")) {
-            return cla_fail(CLA_E_INPUT, "%s: tensor '%s' is left over", w->path,
-                            w->file.tensors[i].name);
-        }
     }
     return CLA_OK;
 }
@@ -322,7 +335,10 @@ cla_status cla_marian_write_weights(marian *m, const char *to, int64_t *numbers)
     marian_tensors opened = { .count = 0 };
     cla_status status = open_tensors(&w, &opened);
     status = status ? status : cla_alloc(&w.used, w.file.count + 1, sizeof *w.used);
-    status = status ? status : copy_all(&w);
+    status = status                   ? status
+             : m->family == FAMILY_T5 ? cla_writer_t5(&w, &m->tied)
+                                      : copy_all(&w);
+    status = status ? status : check_rest(&w);
     status = status ? status : save(&w, to, numbers);
     if (!m->release) {
         m->positions = w.positions;

@@ -40,7 +40,8 @@ static cla_status widen(int32_t **list, int64_t rows, int64_t from, int64_t to)
 static cla_status grow(token_store *s, transformer_step *step)
 {
     const int64_t reach = s->reach ? 2 * s->reach : FIRST_REACH;
-    const int64_t D = s->m->config.coder.model;
+    const coder_config *c = &s->m->config.coder;
+    const int64_t D = (int64_t)c->heads * cla_coder_head_width(c);
     cla_tape *tape = s->turn[!s->now];
     CLA_TRY(widen(&s->place, s->rows, s->reach, reach));
     CLA_TRY(widen(&s->next, s->rows, s->reach, reach));

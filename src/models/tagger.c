@@ -248,7 +248,9 @@ cla_status cla_tagger_logits(tagger *m, cla_tape *tape, cla_tensor **logits,
     const float p = cla_tape_training(tape) ? (float)m->config.dropout : 0;
     CLA_TRY(cla_dropout(tape, &h, e, m->config.layers ? p : 0));
     for (int i = 0; i < m->config.layers; i++) {
-        const attn_rows rows = { b->rows, b->rows, false, map ? &map[i] : NULL };
+        const attn_rows rows = { .query = b->rows,
+                                 .key = b->rows,
+                                 .map = map ? &map[i] : NULL };
         CLA_TRY(cla_attn_project(&m->layer[i], tape, &qkv, h, NULL));
         CLA_TRY(cla_attn_self(&m->layer[i], tape, &o, qkv, qkv, &rows));
         const bool last = i == m->config.layers - 1;

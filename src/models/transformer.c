@@ -1,11 +1,11 @@
 /* transformer.c - the Transformer for translation. */
-#include "models/transformer.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "clattn/arithmetic.h"
 #include "clattn/feed.h"
+#include "models/transformer_embed.h"
 
 /* ---- parameters -------------------------------------------------------------- */
 
@@ -24,11 +24,11 @@ static cla_status add_tables(transformer *m, cla_params *params)
 {
     const transformer_config *c = &m->config;
     CLA_TRY(add_table(m, params, &m->target_table, c->target_pieces, "target.table"));
-    if (c->tied != TRANSFORMER_TIED_ALL) {
+    if (c->tied != TRANSFORMER_TIED_ALL && c->tied != TRANSFORMER_TIED_INPUT) {
         CLA_TRY(
             add_table(m, params, &m->source_table, c->source_pieces, "source.table"));
     }
-    if (c->tied == TRANSFORMER_SEPARATE) {
+    if (c->tied == TRANSFORMER_SEPARATE || c->tied == TRANSFORMER_TIED_INPUT) {
         CLA_TRY(
             add_table(m, params, &m->output_table, c->target_pieces, "output.table"));
     }
@@ -36,9 +36,16 @@ static cla_status add_tables(transformer *m, cla_params *params)
         CLA_TRY(
             cla_param_zeros(params, &m->output_bias, c->target_pieces, "output.bias"));
     }
+    const int64_t buckets[] = { c->coder.buckets, c->coder.heads };
     for (int i = 0; i < 2; i++) {
         static const char *const tables[] = { "encoder.positions",
                                               "decoder.positions" };
+        static const char *const counted[] = { "encoder.buckets", "decoder.buckets" };
+        const cla_init normal = { CLA_INIT_NORMAL, 0.02, 0, 0 };
+        CLA_TRY(c->coder.position == CODER_BUCKETS
+                    ? cla_param_add(params, &m->buckets[i], normal, 2, buckets, "%s",
+                                    counted[i])
+                    : CLA_OK);
         static const char *const norms[] = { "encoder.embedding_norm",
                                              "decoder.embedding_norm" };
         CLA_TRY(
@@ -117,134 +124,7 @@ void cla_transformer_fini(transformer *m)
     m->reach = 0;
 }
 
-/* ---- tokens ------------------------------------------------------------------ */
-
-cla_status cla_transformer_signal(int kind, int64_t count, int64_t D, float *signal)
-{
-    static void (*const makers[])(float *, int64_t, int64_t) = {
-        [TRANSFORMER_TENSOR2TENSOR] = cla_coder_signal,
-        [TRANSFORMER_MARIAN] = cla_coder_signal_marian,
-        [TRANSFORMER_FAIRSEQ] = cla_coder_signal,
-        [TRANSFORMER_OPENNMT] = cla_coder_signal_opennmt,
-    };
-    const int64_t before = kind == TRANSFORMER_FAIRSEQ ? 2 : 0;
-    float *rows = NULL;
-    CLA_TRY(cla_alloc(&rows, (size_t)((count + before) * D) + 1, sizeof *rows));
-    makers[kind](rows, count + before, D);
-    memcpy(signal, rows + before * D, (size_t)(count * D) * sizeof *signal);
-    free(rows);
-    return CLA_OK;
-}
-
-/* Uploads the encodings of the first `count` positions. */
-static cla_status upload_signal(cla_tensor *signal, int kind, int64_t count, int64_t D)
-{
-    float *host = NULL;
-    CLA_TRY(cla_alloc(&host, (size_t)(count * D), sizeof *host));
-    cla_status status = cla_transformer_signal(kind, count, D, host);
-    status = status ? status : cla_tensor_upload(signal, host);
-    free(host);
-    return status;
-}
-
-/* Doubles the table of position encodings until it covers `length` positions. */
-static cla_status reach(transformer *m, cla_runtime *rt, int64_t length)
-{
-    const int64_t D = m->config.coder.model;
-    int64_t want = m->reach ? m->reach : 128;
-    while (want < length) {
-        want *= 2;
-    }
-    if (want == m->reach) {
-        return CLA_OK;
-    }
-    cla_tensor *signal = NULL;
-    cla_status status = cla_tensor_new(&signal, rt, CLA_F32, 2, (int64_t[]){ want, D });
-    status = status ? status : upload_signal(signal, m->config.positions, want, D);
-    if (status) {
-        cla_tensor_free(&signal);
-        return status;
-    }
-    cla_tensor_free(&m->signal);
-    m->signal = signal;
-    m->reach = want;
-    return CLA_OK;
-}
-
-/* Uploads the pieces. With start_pad the start of a target (-1) becomes piece 0, with
- * start_end the end. */
-static cla_status upload_ids(const transformer *m, cla_tape *tape, cla_tensor **ids,
-                             const transformer_tokens *t)
-{
-    const int32_t start = m->config.start_end ? TRANSFORMER_END : TRANSFORMER_PAD;
-    int32_t *id = NULL;
-    if (!m->config.start_pad && !m->config.start_end) {
-        return cla_tape_ids(tape, ids, t->count, t->id); // -1 embeds as zeros
-    }
-    CLA_TRY(cla_alloc(&id, (size_t)t->count + 1, sizeof *id));
-    for (int64_t i = 0; i < t->count; i++) {
-        id[i] = t->id[i] < 0 ? start : t->id[i];
-    }
-    const cla_status status = cla_tape_ids(tape, ids, t->count, id);
-    free(id);
-    return status;
-}
-
-/* Gives the table of positions of a stack, which has `longest` rows at least. */
-static cla_status find_positions(transformer *m, cla_tape *tape, int stack,
-                                 int64_t longest, cla_tensor **table)
-{
-    const int most = m->config.max_positions;
-    if (m->config.positions != TRANSFORMER_LEARNED) {
-        CLA_TRY(reach(m, cla_tape_runtime(tape), longest));
-        *table = m->signal;
-        return CLA_OK;
-    }
-    *table = m->positions[stack];
-    return longest <= most
-               ? CLA_OK
-               : cla_fail(CLA_E_INPUT,
-                          "a sentence has %lld pieces, the model learned %d positions",
-                          (long long)longest, most);
-}
-
-enum { ENCODER, DECODER };
-
-/* Adds the encodings of the positions in a stack: sinusoids or a learned table. */
-static cla_status add_positions(transformer *m, cla_tape *tape, cla_tensor **x,
-                                int stack, const transformer_tokens *t,
-                                cla_tensor *positions)
-{
-    cla_tensor *signal = NULL, *rows = NULL;
-    int64_t longest = 0;
-    for (int64_t i = 0; i < t->count; i++) {
-        longest = t->position[i] >= longest ? t->position[i] + 1 : longest;
-    }
-    CLA_TRY(find_positions(m, tape, stack, longest, &rows));
-    CLA_TRY(cla_embedding(tape, &signal, rows, positions, 1));
-    return cla_add(tape, x, *x, signal);
-}
-
-/* Computes the embeddings x [N,D] of the tokens of a stack, and their rotary
- * positions. */
-static cla_status embed(transformer *m, cla_tape *tape, cla_tensor **x, attn_turn *turn,
-                        int stack, const transformer_tokens *t)
-{
-    cla_tensor *table =
-        stack == ENCODER && m->source_table ? m->source_table : m->target_table;
-    const float scale = m->config.unscaled ? 1 : sqrtf((float)m->config.coder.model);
-    cla_tensor *ids = NULL, *positions = NULL;
-    CLA_TRY(upload_ids(m, tape, &ids, t));
-    CLA_TRY(cla_tape_ids(tape, &positions, t->count, t->position));
-    CLA_TRY(cla_embedding(tape, x, table, ids, scale));
-    CLA_TRY(cla_angles_turn(&m->angles, tape, turn, t->position, t->count, positions));
-    if (m->config.coder.position == CODER_SINE) {
-        CLA_TRY(add_positions(m, tape, x, stack, t, positions));
-    }
-    return m->config.embedding_norm
-               ? cla_coder_norm_forward(&m->embedding_norm[stack], tape, x, *x)
-               : CLA_OK;
-}
+/* ---- the two stacks ---------------------------------------------------------- */
 
 /* Adds the source vector to each of the count rows of x. */
 static cla_status add_vector(transformer *m, cla_tape *tape, cla_tensor **x,
@@ -260,8 +140,6 @@ static cla_status add_vector(transformer *m, cla_tape *tape, cla_tensor **x,
     return cla_add(tape, x, *x, vector);
 }
 
-/* ---- the two stacks ---------------------------------------------------------- */
-
 cla_status cla_transformer_encode(transformer *m, cla_tape *tape, cla_tensor **memory,
                                   const transformer_batch *b)
 {
@@ -269,7 +147,8 @@ cla_status cla_transformer_encode(transformer *m, cla_tape *tape, cla_tensor **m
     coder_input in = { .rows = { .query = t->rows, .key = t->rows } };
     cla_tensor *x = NULL;
     cla_tape_rows(tape, (uint32_t)t->first);
-    CLA_TRY(embed(m, tape, &x, &in.turn, ENCODER, t));
+    CLA_TRY(cla_transformer_embed(m, tape, &x, &in.turn, EMBED_ENCODER, t));
+    CLA_TRY(cla_transformer_distances(m, tape, &in.rows.distances, EMBED_ENCODER));
     if (m->source_vector) {
         CLA_TRY(add_vector(m, tape, &x, t->count));
     }
@@ -291,6 +170,10 @@ static cla_status scores(transformer *m, cla_tape *tape, cla_tensor **logits,
     if (m->config.coder.pre_norm) {
         CLA_TRY(cla_coder_norm_forward(&m->decoder_norm, tape, &x, x));
     }
+    if (m->config.output_scale) {
+        const float root = sqrtf((float)m->config.coder.model);
+        CLA_TRY(cla_scale_by(tape, &x, x, 1 / root));
+    }
     return cla_tied_linear(tape, logits, x,
                            m->output_table ? m->output_table : m->target_table,
                            m->output_bias);
@@ -301,12 +184,16 @@ cla_status cla_transformer_logits(transformer *m, cla_tape *tape, cla_tensor **l
 {
     const transformer_tokens *t = &b->input;
     attn_turn turn;
-    cla_tensor *x = NULL;
+    cla_tensor *x = NULL, *distances = NULL;
     cla_tape_rows(tape, (uint32_t)t->first);
-    CLA_TRY(embed(m, tape, &x, &turn, DECODER, t));
+    CLA_TRY(cla_transformer_embed(m, tape, &x, &turn, EMBED_DECODER, t));
+    CLA_TRY(cla_transformer_distances(m, tape, &distances, EMBED_DECODER));
     CLA_TRY(cla_coder_dropout(tape, &x, x, m->config.coder.dropout));
     for (int i = 0; i < m->config.decoder_layers; i++) {
-        coder_input in = { .rows = { .query = t->rows, .key = t->rows, .causal = true },
+        coder_input in = { .rows = { .query = t->rows,
+                                     .key = t->rows,
+                                     .causal = true,
+                                     .distances = distances },
                            .turn = turn,
                            .memory = { .query = t->rows, .key = b->source.rows },
                            .pass = b->pass };
@@ -360,19 +247,21 @@ bool cla_transformer_steps(const transformer *m, const cla_runtime *rt)
 
 /* Runs the i'th layer of the decoder for one token of each sequence. */
 static cla_status next_layer(transformer *m, cla_tape *tape, cla_tensor **x, int i,
-                             transformer_step *s, const attn_turn *turn)
+                             transformer_step *s, const attn_turn *turn,
+                             cla_tensor *distances)
 {
-    const coder_step_input step = { s->kv[i], s->range,        s->store[i],
-                                    s->place, s->position + 1, *turn };
-    const coder_input in = {
-        .rows = { .query = s->one, .key = s->seen, .causal = true },
-        .turn = *turn,
-        .kv = s->kv[i],
-        .value = s->kv[m->config.decoder_layers],
-        .pass = s->pass,
-        .memory = { .query = s->one, .key = s->memory },
-        .past = &s->past[i]
-    };
+    const coder_step_input step = { s->kv[i],        s->range,  s->store[i], s->place,
+                                    s->position + 1, distances, *turn };
+    const coder_input in = { .rows = { .query = s->one,
+                                       .key = s->seen,
+                                       .causal = true,
+                                       .distances = distances },
+                             .turn = *turn,
+                             .kv = s->kv[i],
+                             .value = s->kv[m->config.decoder_layers],
+                             .pass = s->pass,
+                             .memory = { .query = s->one, .key = s->memory },
+                             .past = &s->past[i] };
     return s->place ? cla_coder_step(&m->decoder[i], tape, x, *x, &step)
                     : cla_coder_forward(&m->decoder[i], tape, x, *x, &in);
 }
@@ -382,17 +271,19 @@ cla_status cla_transformer_next(transformer *m, cla_tape *tape, cla_tensor **log
 {
     int32_t *position = NULL;
     attn_turn turn;
-    cla_tensor *x = NULL;
+    cla_tensor *x = NULL, *distances = NULL;
     CLA_TRY(cla_alloc(&position, (size_t)s->sequences, sizeof *position));
     for (int64_t i = 0; i < s->sequences; i++) {
         position[i] = s->position;
     }
     const transformer_tokens t = { s->sequences, s->token, position, s->one, 0 };
-    const cla_status status = embed(m, tape, &x, &turn, DECODER, &t);
+    const cla_status status =
+        cla_transformer_embed(m, tape, &x, &turn, EMBED_DECODER, &t);
     free(position);
     CLA_TRY(status);
+    CLA_TRY(cla_transformer_distances(m, tape, &distances, EMBED_DECODER));
     for (int i = 0; i < m->config.decoder_layers; i++) {
-        CLA_TRY(next_layer(m, tape, &x, i, s, &turn));
+        CLA_TRY(next_layer(m, tape, &x, i, s, &turn, distances));
     }
     return scores(m, tape, logits, x);
 }

@@ -6,14 +6,19 @@
 #include "nn/angles.h"
 #include "nn/coder.h"
 
-enum { TRANSFORMER_LAYERS = 48 };          // of a stack; NLLB has up to 24
-enum { TRANSFORMER_PAD, TRANSFORMER_END }; // pieces, the same in all vocabularies
+enum { TRANSFORMER_LAYERS = 48 }; // of a stack; NLLB has up to 24
+enum {
+    TRANSFORMER_PAD,
+    TRANSFORMER_END,
+    TRANSFORMER_UNKNOWN
+}; // pieces, the same in all vocabularies
 
 /* Which embedding tables are shared. */
 typedef enum transformer_tied {
     TRANSFORMER_SEPARATE,    // source, target and output layer have one each
     TRANSFORMER_TIED_OUTPUT, // the output layer uses the target's
     TRANSFORMER_TIED_ALL,    // one table for all: both languages share a vocabulary
+    TRANSFORMER_TIED_INPUT, // source and target share one, the output layer has its own
 } transformer_tied;
 
 /* Stacks whose self-attention is coder.self; the others have softmax attention. */
@@ -42,6 +47,8 @@ typedef struct transformer_config {
     bool output_bias;    // a trained bias of the logits
     bool start_pad;      // a target starts with piece 0; else with a zero embedding
     bool start_end;      // or with the piece that ends sentences
+    bool start_unknown;  // or with that of unknown words
+    bool output_scale;   // the decoder's output is divided by sqrt(D)
     int positions;       // transformer_positions
     int max_positions;   // rows of each table of TRANSFORMER_LEARNED
     bool embedding_norm; // norms of the embeddings with their positions
@@ -81,6 +88,7 @@ typedef struct transformer {
     coder_layer encoder[TRANSFORMER_LAYERS], decoder[TRANSFORMER_LAYERS];
     coder_norm encoder_norm, decoder_norm; // at the end of pre-norm stacks
     cla_tensor *positions[2];     // [max_positions,D] learned, encoder and decoder
+    cla_tensor *buckets[2];       // [buckets,H] of relative positions
     coder_norm embedding_norm[2]; // the same
     cla_tensor *signal;           // [reach,D] position encodings
     int64_t reach;
@@ -93,6 +101,7 @@ typedef enum transformer_format {
     TRANSFORMER_MARIANMT, // of transformers
     TRANSFORMER_CTRANSLATE2,
     TRANSFORMER_M2M100, // of transformers
+    TRANSFORMER_T5,     // of transformers: T5 1.1, mT5, MADLAD-400
 } transformer_format;
 
 extern const double cla_transformer_marian_epsilon; // of MarianMT's norms

@@ -6,14 +6,56 @@
 
 const double cla_transformer_marian_epsilon = 1e-5;
 
-/* Returns the key of what neither format can express, or NULL. */
+/* A key, and whether its value cannot be expressed. */
+typedef struct format_key {
+    bool foreign;
+    const char *key;
+} format_key;
+
+static const char *first_of(const format_key *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (keys[i].foreign) {
+            return keys[i].key;
+        }
+    }
+    return NULL;
+}
+
+/* Returns the key of what T5 does not have, or NULL. */
+static const char *foreign_to_t5(const transformer_config *c)
+{
+    const coder_config *b = &c->coder;
+    const bool known =
+        b->gated ? b->activation == CLA_SILU || b->activation == CLA_GELU_TANH
+                 : b->activation == CLA_RELU || b->activation == CLA_GELU ||
+                       b->activation == CLA_SILU || b->activation == CLA_GELU_TANH;
+    const format_key keys[] = {
+        { b->position != CODER_BUCKETS, "position" },
+        { !b->unscaled, "score_scale" },
+        { !b->rms, "norm" },
+        { !b->unbiased, "bias" },
+        { !b->pre_norm, "pre_norm" },
+        { !known, "feed_forward" },
+        { b->kv_heads != b->heads, "kv_heads" },
+        { b->convolutions != 0, "convolutions" },
+        { b->hard.on, "cross" },
+        { c->source_vector, "source_vector" },
+        { !c->unscaled, "embedding_scale" },
+        { c->embedding_norm, "embedding_norm" },
+        { c->output_bias, "output_bias" },
+        { c->tied != TRANSFORMER_TIED_ALL && c->tied != TRANSFORMER_TIED_INPUT,
+          "tied" },
+        { !c->start_pad && !c->start_end && !c->start_unknown, "start_pad" },
+    };
+    return first_of(keys, sizeof keys / sizeof *keys);
+}
+
+/* Returns the key of what the other formats cannot express, or NULL. */
 static const char *foreign_to_both(const transformer_config *c)
 {
     const coder_config *b = &c->coder;
-    const struct {
-        bool foreign;
-        const char *key;
-    } keys[] = {
+    const format_key keys[] = {
         { strcmp(b->self.way->name, "softmax") != 0, "attention" },
         { b->convolutions != 0, "convolutions" },
         { b->hard.on, "cross" },
@@ -25,13 +67,13 @@ static const char *foreign_to_both(const transformer_config *c)
         { b->unbiased, "bias" },
         { b->kv_heads != b->heads, "kv_heads" },
         { b->position != CODER_SINE, "position" },
+        { b->unscaled, "score_scale" },
+        { b->heads * cla_coder_head_width(b) != b->model, "head_width" },
+        { c->start_unknown, "start_unknown" },
+        { c->output_scale, "output_scale" },
+        { c->tied == TRANSFORMER_TIED_INPUT, "tied" },
     };
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (keys[i].foreign) {
-            return keys[i].key;
-        }
-    }
-    return NULL;
+    return first_of(keys, sizeof keys / sizeof *keys);
 }
 
 /* Returns the key of what transformers cannot express: MarianMT, or M2M-100 with norms
@@ -51,6 +93,9 @@ static const char *foreign_to_transformers(const transformer_config *c, bool mar
 
 const char *cla_transformer_foreign(const transformer_config *c, int format)
 {
+    if (format == TRANSFORMER_T5) {
+        return foreign_to_t5(c);
+    }
     const char *key = format == TRANSFORMER_CLATTN ? NULL : foreign_to_both(c);
     if (key || format == TRANSFORMER_CLATTN) {
         return key;
@@ -69,7 +114,7 @@ cla_status cla_transformer_check_format(const transformer_config *c,
         return CLA_OK;
     }
     static const char *const programs[] = { "clattn", "MarianMT", "CTranslate2",
-                                            "M2M-100" };
+                                            "M2M-100", "T5" };
     const bool other = format == TRANSFORMER_CTRANSLATE2;
     char *text = cla_json_write(json_object_get(s->values, key), JSON_ENCODE_ANY,
                                 CLA_JSON_EXACT);

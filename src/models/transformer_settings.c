@@ -2,11 +2,12 @@
 #include <string.h>
 
 #include "models/transformer.h"
+#include "nn/buckets.h"
 
-static const char *const tied_names[] = { "none", "output", "all", NULL };
+static const char *const tied_names[] = { "none", "output", "all", "input", NULL };
 static const char *const position_names[] = { "tensor2tensor", "marian",  "fairseq",
                                               "opennmt",       "learned", NULL };
-static const char *const place_names[] = { "sine", "rope", "none", NULL };
+static const char *const place_names[] = { "sine", "rope", "none", "buckets", NULL };
 static const char *const where_names[] = { "encoder", "decoder", "both", NULL };
 static const char *const preset_names[] = { "vaswani", "csan", "hard", NULL };
 
@@ -49,6 +50,34 @@ static cla_status give_preset(cla_config *s, int preset)
     return is(s, "schedule", "noam") ? give(s, preset_noam[preset]) : CLA_OK;
 }
 
+/* Reads the keys of heads. */
+static cla_status read_heads(coder_config *c, cla_config *s)
+{
+    bool scaled = true;
+    c->head_width = 0;
+    CLA_TRY(cla_config_int(s, "head_width", &c->head_width, 0, 1 << 14));
+    CLA_TRY(cla_config_bool(s, "score_scale", &scaled));
+    c->unscaled = !scaled;
+    return c->head_width || c->model % c->heads == 0
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT, "translator: dim %d is no multiple of %d heads",
+                          c->model, c->heads);
+}
+
+/* Reads the keys of position "buckets". */
+static cla_status read_buckets(coder_config *c, cla_config *s)
+{
+    c->buckets = 32;
+    c->bucket_reach = 128;
+    CLA_TRY(cla_config_int(s, "buckets", &c->buckets, 4, CLA_BUCKETS));
+    CLA_TRY(cla_config_int(s, "bucket_reach", &c->bucket_reach, 2, CLA_BUCKET_REACH));
+    return c->bucket_reach > c->buckets / 2
+               ? CLA_OK
+               : cla_config_refuse(s, "buckets",
+                                   "is %d, must be below twice the bucket_reach, %d",
+                                   c->buckets, c->bucket_reach);
+}
+
 static cla_status read_coder(coder_config *c, cla_config *s)
 {
     CLA_TRY(cla_config_int(s, "dim", &c->model, 1, 1 << 14));
@@ -58,10 +87,8 @@ static cla_status read_coder(coder_config *c, cla_config *s)
     CLA_TRY(cla_config_double(s, "dropout", &c->dropout, 0, 0.99));
     CLA_TRY(cla_config_double(s, "attention_dropout", &c->attention_dropout, 0, 0.99));
     CLA_TRY(cla_config_double(s, "relu_dropout", &c->relu_dropout, 0, 0.99));
-    if (c->model % c->heads) {
-        return cla_fail(CLA_E_INPUT, "translator: dim %d is no multiple of %d heads",
-                        c->model, c->heads);
-    }
+    CLA_TRY(read_heads(c, s));
+    CLA_TRY(read_buckets(c, s));
     return cla_coder_configure(c, s, place_names);
 }
 
@@ -90,6 +117,17 @@ static cla_status check_dropout(const coder_config *c, const cla_config *s)
                              c->attention_dropout, c->self.way->name);
 }
 
+/* Refuses kinds of attention whose scores are their own. */
+static cla_status check_scores(const coder_config *c, const cla_config *s)
+{
+    const bool buckets = c->position == CODER_BUCKETS;
+    return (buckets || c->unscaled) && strcmp(c->self.way->name, "softmax") != 0
+               ? cla_config_refuse(s, buckets ? "position" : "score_scale",
+                                   "is %s, which is for attention 'softmax', not '%s'",
+                                   buckets ? "'buckets'" : "false", c->self.way->name)
+               : CLA_OK;
+}
+
 /* Reads the self-attention, its layers, and the convolutions before it. */
 static cla_status read_self(transformer_config *c, cla_config *s)
 {
@@ -97,10 +135,11 @@ static cla_status read_self(transformer_config *c, cla_config *s)
     attn_config *self = &c->coder.self;
     self->model = c->coder.model;
     self->heads = c->coder.heads;
-    self->width = self->model / self->heads;
+    self->width = cla_coder_head_width(&c->coder);
     c->coder.taps = 7;
     CLA_TRY(cla_attn_configure(self, s));
     CLA_TRY(check_dropout(&c->coder, s));
+    CLA_TRY(check_scores(&c->coder, s));
     CLA_TRY(read_where(c, s));
     CLA_TRY(cla_config_int(s, "convolutions", &c->coder.convolutions, 0,
                            CODER_CONVOLUTIONS));
@@ -121,9 +160,12 @@ static cla_status read_ends(transformer_config *c, cla_config *s)
     CLA_TRY(cla_config_bool(s, "output_bias", &c->output_bias));
     CLA_TRY(cla_config_bool(s, "start_pad", &c->start_pad));
     CLA_TRY(cla_config_bool(s, "start_end", &c->start_end));
-    CLA_TRY(c->start_pad && c->start_end
-                ? cla_config_refuse(s, "start_end", "and start_pad: one of them")
+    CLA_TRY(cla_config_bool(s, "start_unknown", &c->start_unknown));
+    CLA_TRY(c->start_pad + c->start_end + c->start_unknown > 1
+                ? cla_config_refuse(s, "start_end",
+                                    "and start_pad, start_unknown: one of them")
                 : CLA_OK);
+    CLA_TRY(cla_config_bool(s, "output_scale", &c->output_scale));
     CLA_TRY(cla_config_choice(s, "positions", position_names, &c->positions));
     CLA_TRY(cla_config_int(s, "max_positions", &c->max_positions, 0, 1 << 20));
     CLA_TRY(cla_config_bool(s, "embedding_norm", &c->embedding_norm));
@@ -164,6 +206,10 @@ cla_status cla_transformer_renew(cla_config *settings, const cla_config *run)
     const int where = both ? TRANSFORMER_BOTH : TRANSFORMER_ENCODER;
     json_t *layers = json_object_get(run->values, "layers");
     CLA_TRY(cla_coder_renew(settings, run));
+    CLA_TRY(cla_config_complete(
+        settings, json_pack("{s:i, s:b, s:i, s:i, s:b, s:b}", "head_width", 0,
+                            "score_scale", 1, "buckets", 32, "bucket_reach", 128,
+                            "start_unknown", 0, "output_scale", 0)));
     CLA_TRY(cla_config_complete(
         settings,
         json_pack("{s:i, s:b, s:s, s:s, s:b, s:b, s:b, s:b}", "max_positions", 0,

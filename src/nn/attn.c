@@ -2,10 +2,12 @@
 #include "nn/attn.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "clattn/custom.h"
 #include "clattn/feed.h"
 #include "ops/step_attention.h"
 
@@ -278,6 +280,26 @@ static cla_status heads_of(const attn_layer *layer, cla_tape *tape, cla_tensor *
                               layer->config.heads, layer->config.width);
 }
 
+/* Computes attention whose scores are not scaled, or depend on distances. */
+static cla_status attend_modified(const attn_layer *layer, cla_tape *tape,
+                                  cla_tensor **o, const attn_input *in,
+                                  cla_tensor *distances)
+{
+    const float factor = layer->config.unscaled ? sqrtf((float)layer->config.width) : 1;
+    char score[96];
+    cla_attention_mod mod = { .score = score };
+    snprintf(score, sizeof score, "%.9g * s", (double)factor);
+    if (distances) {
+        const long long reach = (long long)(cla_tensor_dim(distances, 0) - 1) / 2;
+        snprintf(score, sizeof score, "%.9g * s + distances[j - i + T - S + %lld][h]",
+                 (double)factor, reach);
+        mod.inputs[0] = (cla_custom_input){ "distances", distances };
+    }
+    assert(cla_attn_way(&layer->config) == &cla_attn_softmax);
+    return cla_custom_attention(tape, o, in->q, in->k, in->v, in->q_rows, in->k_rows,
+                                &mod, &in->options);
+}
+
 static cla_status attend(attn_layer *layer, cla_tape *tape, cla_tensor **y,
                          attn_input *in, const attn_rows *rows)
 {
@@ -288,7 +310,9 @@ static cla_status attend(attn_layer *layer, cla_tape *tape, cla_tensor **y,
     in->options = (cla_attention_options){ .causal = rows->causal,
                                            .dropout = dropout,
                                            .map = rows->map };
-    CLA_TRY(cla_attn_way(&layer->config)->forward(layer, tape, y, in));
+    CLA_TRY(rows->distances || layer->config.unscaled
+                ? attend_modified(layer, tape, y, in, rows->distances)
+                : cla_attn_way(&layer->config)->forward(layer, tape, y, in));
     const int64_t shape[] = { cla_tensor_size(*y) / width, width };
     CLA_TRY(cla_tensor_reshape(tape, y, *y, 2, shape));
     return layer->out

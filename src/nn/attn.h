@@ -37,6 +37,7 @@ typedef struct attn_config {
     int length;                 // t: the longest sequence; 0: no limit
     bool bare;                  // no biases, see above
     bool unbiased;              // no biases, but W_o
+    bool unscaled;              // scores are not divided by sqrt(d)
     bool temperature;           // trained factors of q, k and v for each head
     double dropout;             // of attention weights, in training
     union {
@@ -70,6 +71,10 @@ typedef struct attn_rows {
     const cla_ragged *query, *key; // the same object for self-attention
     bool causal;
     cla_tensor **map; // out: [B,H,Tmax,Smax] attention weights; may be NULL
+    /* [2R+1,H] added to the score of a key at the distance n from its query, row n + R;
+     * beyond R the nearest row. The last query stands at the last key. NULL: nothing is
+     * added. */
+    cla_tensor *distances;
 } attn_rows;
 
 /* The input of a way. */
@@ -152,7 +157,8 @@ cla_status cla_attn_self(attn_layer *layer, cla_tape *tape, cla_tensor **y,
                          cla_tensor *query, cla_tensor *key, const attn_rows *rows);
 
 /* Returns whether step attention (ops/step_attention.h) can replace a layer in a
- * decoder: it has softmax attention, and the device has the kernels. */
+ * decoder: it has softmax attention, and the device has the kernels. (These add
+ * distances, too.) */
 bool cla_attn_steps(const attn_layer *layer, const cla_runtime *rt);
 
 /* Computes y [Nq,D]: x [Nq,D] attends to kv [Nk,2Hd]. */

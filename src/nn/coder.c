@@ -113,7 +113,8 @@ static cla_status add_attention(const coder_layer *l, attn_layer *a, coder_norm 
     config.way = cross ? NULL : config.way;
     config.model = l->config.model;
     config.heads = l->config.heads;
-    config.width = config.model / config.heads;
+    config.width = cla_coder_head_width(&l->config);
+    config.unscaled = l->config.unscaled;
     config.kv_heads = cross ? 0 : l->config.kv_heads;
     config.unbiased = l->config.unbiased;
     config.dropout = l->config.attention_dropout;

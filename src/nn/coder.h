@@ -27,10 +27,13 @@ typedef enum coder_position {
     CODER_ROPE,    // queries and keys of self-attention are turned
     CODER_NOWHERE, // not at all
     CODER_LEARNED, // trained vectors are added
+    CODER_BUCKETS, // trained numbers are added to scores: nn/buckets.h
 } coder_position;
 
 typedef struct coder_config {
     int model, heads, inner; // D, H, width of the feed-forward block
+    int head_width;          // d; 0: D / H
+    bool unscaled;           // attention's scores are not divided by sqrt(d)
     bool pre_norm;           // norms before the blocks; else after them
     bool rms;                // norms by the root mean square, without biases
     int activation;          // cla_activation of the feed-forward block
@@ -40,6 +43,8 @@ typedef struct coder_config {
     int position;            // coder_position
     double rope_base;        // of CODER_ROPE: angles are p / base^(k/r)
     int rope_width;          // 2r: numbers of a head that are turned
+    int buckets;             // of CODER_BUCKETS, for each head
+    int bucket_reach;        // the distance from which on all have one bucket
     double norm_epsilon;     // added to a norm's variance; 0: CODER_NORM_EPSILON
     double dropout;          // of a block's output
     double attention_dropout, relu_dropout;
@@ -76,7 +81,7 @@ typedef struct coder_layer {
 typedef struct coder_input {
     attn_rows rows;    // of self-attention
     attn_turn turn;    // its rotary positions
-    cla_tensor *kv;    // decoder: from cla_coder_remember, [Nm,2D]; hard: keys [Nm,D]
+    cla_tensor *kv;    // decoder: from cla_coder_remember, [Nm,2Hd]; hard: keys [Nm,D]
     cla_tensor *value; // hard: values [Nm,D]; else NULL
     cross_hard_pass *pass; // decoder: of the attention to the memory; may be NULL
     attn_rows memory;      // decoder: of the attention to the memory
@@ -88,10 +93,13 @@ typedef struct coder_input {
 
 /* Reads the keys of the blocks: "norm", "norm_epsilon", "activation", "feed_forward",
  * "bias", "kv_heads"; and "position" with "rope_base" and "rope_part". positions: names
- * of the kinds of positions that the model has, in the order of coder_position; model
- * and heads of config must be set. Errors: CLA_E_INPUT. */
+ * of the kinds of positions that the model has; model, heads and head_width of config
+ * must be set. Errors: CLA_E_INPUT. */
 cla_status cla_coder_configure(coder_config *config, cla_config *settings,
                                const char *const *positions);
+
+/* Returns d, the width of a head. */
+int cla_coder_head_width(const coder_config *config);
 
 /* Adds to settings the keys of cla_coder_configure that a run of an older version
  * lacks. Errors: CLA_E_NOMEM. */
@@ -113,11 +121,12 @@ cla_status cla_coder_forward(coder_layer *layer, cla_tape *tape, cla_tensor **y,
 /* The input of cla_coder_step, which runs a decoder layer for one token of B sequences.
  * */
 typedef struct coder_step_input {
-    cla_tensor *kv;          // [Nm,2D] from cla_coder_remember
+    cla_tensor *kv;          // [Nm,2Hd] from cla_coder_remember
     const cla_tensor *range; // [B,2] first row in kv and number of rows
-    cla_tensor *store;       // in, out: [places,2D] keys and values of all tokens
+    cla_tensor *store;       // in, out: [places,2Hd] keys and values of all tokens
     const cla_tensor *place; // [B,stride] places of the tokens of a sequence
     int count;               // tokens of each sequence, this one included
+    cla_tensor *distances;   // as in attn_rows
     attn_turn turn;          // rotary positions of these tokens
 } coder_step_input;
 

@@ -31,8 +31,8 @@ static cla_status attend_self(coder_layer *l, cla_tape *tape, cla_tensor **x,
     cla_tensor *u = NULL;
     CLA_TRY(enter(l, tape, &u, *x, &l->self_norm));
     CLA_TRY(cla_attn_project(a, tape, &u, u, &in->turn));
-    CLA_TRY(
-        cla_step_self(tape, &u, in->store, u, in->place, a->config.heads, in->count));
+    const step_scores scores = { a->config.heads, a->config.unscaled, in->distances };
+    CLA_TRY(cla_step_self(tape, &u, in->store, u, in->place, &scores, in->count));
     CLA_TRY(cla_linear(tape, x, u, a->out, a->out_bias, CLA_NONE, *x));
     return leave(l, tape, x, &l->self_norm);
 }
@@ -44,7 +44,8 @@ static cla_status attend_memory(coder_layer *l, cla_tape *tape, cla_tensor **x,
     cla_tensor *u = NULL;
     CLA_TRY(enter(l, tape, &u, *x, &l->cross_norm));
     CLA_TRY(cla_linear(tape, &u, u, a->in, a->in_bias, CLA_NONE, NULL));
-    CLA_TRY(cla_step_memory(tape, &u, u, in->kv, in->range, a->config.heads));
+    const step_scores scores = { a->config.heads, a->config.unscaled, NULL };
+    CLA_TRY(cla_step_memory(tape, &u, u, in->kv, in->range, &scores));
     CLA_TRY(cla_linear(tape, x, u, a->out, a->out_bias, CLA_NONE, *x));
     return leave(l, tape, x, &l->cross_norm);
 }

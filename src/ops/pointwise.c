@@ -241,6 +241,13 @@ POINTWISE(scale_by, "x:... -> y:...", "factor * x")
 POINTWISE(gate, "x:... a:... b:... -> y:...", "sigmoid(x) * a + (1 - sigmoid(x)) * b")
 POINTWISE(sigmoid, "x:... -> y:...", "sigmoid(x)")
 POINTWISE(gelu, "x:N,D -> y:N,D", "x * (0.5 + 0.5 * erf(x * 0.70710678118654752))")
+
+/* (1 + tanh(u)) / 2 = sigmoid(2 u), which is 0 or 1 in float32 beyond 12; without the
+ * limits the slope of the cube would overflow. */
+#define NEAR "clamp(x, -12, 12)"
+POINTWISE(gelu_tanh, "x:N,D -> y:N,D",
+          "x * sigmoid(1.5957691216057308 * (" NEAR " + 0.044715 * " NEAR " * " NEAR
+          " * " NEAR "))")
 POINTWISE(silu, "x:N,D -> y:N,D", "x * sigmoid(x)")
 
 cla_status cla_add(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
@@ -284,6 +291,12 @@ cla_status cla_gelu(cla_tape *tape, cla_tensor **y, cla_tensor *x)
 {
     CLA_OP(tape, y, x);
     return run(tape, y, &(saved){ .op = &gelu_row, .x = { x } });
+}
+
+cla_status cla_gelu_tanh(cla_tape *tape, cla_tensor **y, cla_tensor *x)
+{
+    CLA_OP(tape, y, x);
+    return run(tape, y, &(saved){ .op = &gelu_tanh_row, .x = { x } });
 }
 
 cla_status cla_silu(cla_tape *tape, cla_tensor **y, cla_tensor *x)

@@ -37,11 +37,11 @@ cla_status cla_step_store(cla_tape *tape, cla_tensor **store, const cla_tensor *
 
 /* Makes *o [rows,D] and queues a launch: a work-group for each row and head. */
 static cla_status launch(cla_tape *tape, cla_tensor **o, cla_launch *l, int64_t rows,
-                         step_shape *shape, int64_t D)
+                         step_shape *shape, int64_t D, const step_scores *scores)
 {
     cla_runtime *rt = cla_tape_runtime(tape);
     const int64_t sizes[] = { rows, D }, width = D / shape->heads;
-    shape->scale = 1 / sqrtf((float)width);
+    shape->scale = scores->unscaled ? 1 : 1 / sqrtf((float)width);
     CLA_TRY(cla_tape_tensor(tape, o, CLA_F32, 2, sizes));
     l->file = "step_attention_tile";
     l->define[0] = (cla_define){ "WIDTH", (int)width };
@@ -49,7 +49,8 @@ static cla_status launch(cla_tape *tape, cla_tensor **o, cla_launch *l, int64_t 
     l->groups[0] = (size_t)rows;
     l->groups[1] = (size_t)shape->heads;
     l->args[0] = cla_buf(*o);
-    l->args[4] = cla_bytes(shape, sizeof *shape);
+    l->args[4] = cla_buf(scores->distances);
+    l->args[5] = cla_bytes(shape, sizeof *shape);
     return rows ? cla_enqueue(rt, l) : CLA_OK;
 }
 
@@ -62,8 +63,8 @@ static cla_status check_heads(const char *op, int64_t D, int heads)
 }
 
 cla_status cla_step_self(cla_tape *tape, cla_tensor **o, cla_tensor *store,
-                         const cla_tensor *qkv, const cla_tensor *place, int heads,
-                         int count)
+                         const cla_tensor *qkv, const cla_tensor *place,
+                         const step_scores *scores, int count)
 {
     static const char op[] = "step_self";
     CLA_OP(tape, o, store, qkv, place);
@@ -72,22 +73,28 @@ cla_status cla_step_self(cla_tape *tape, cla_tensor **o, cla_tensor *store,
     CLA_TRY(cla_check_shape(op, "qkv", qkv, CLA_F32, 2, (int64_t[]){ -1, 3 * D }));
     const int64_t B = qkv->shape[0];
     CLA_TRY(cla_check_shape(op, "place", place, CLA_I32, 2, (int64_t[]){ B, -1 }));
-    CLA_TRY(check_heads(op, D, heads));
+    CLA_TRY(check_heads(op, D, scores->heads));
+    const cla_tensor *distances = scores->distances;
+    CLA_TRY(distances ? cla_check_shape(op, "distances", distances, CLA_F32, 2,
+                                        (int64_t[]){ -1, scores->heads })
+                      : CLA_OK);
     if (count < 1 || count > place->shape[1]) {
         return cla_fail(CLA_E_SHAPE, "%s: place is %s, %d tokens are asked for", op,
                         cla_shape_text(place), count);
     }
-    step_shape shape = { heads, count, (int32_t)place->shape[1], 0 };
+    const int reach = distances ? (int)(distances->shape[0] - 1) / 2 : 0;
+    step_shape shape = { scores->heads, count, (int32_t)place->shape[1], reach, 0 };
     cla_launch l = {
         .kernel = "step_self",
-        .args = { { 0 }, cla_buf(store), cla_buf(qkv), cla_buf(place), { 0 } },
+        .args = { { 0 }, cla_buf(store), cla_buf(qkv), cla_buf(place), { 0 }, { 0 } },
         .flops = 4.0 * (double)(B * D) * count,
     };
-    return launch(tape, o, &l, B, &shape, D);
+    return launch(tape, o, &l, B, &shape, D, scores);
 }
 
 cla_status cla_step_memory(cla_tape *tape, cla_tensor **o, const cla_tensor *q,
-                           const cla_tensor *kv, const cla_tensor *range, int heads)
+                           const cla_tensor *kv, const cla_tensor *range,
+                           const step_scores *scores)
 {
     static const char op[] = "step_memory";
     CLA_OP(tape, o, q, kv, range);
@@ -95,12 +102,13 @@ cla_status cla_step_memory(cla_tape *tape, cla_tensor **o, const cla_tensor *q,
     const int64_t B = q->shape[0], D = q->shape[1];
     CLA_TRY(cla_check_shape(op, "kv", kv, CLA_F32, 2, (int64_t[]){ -1, 2 * D }));
     CLA_TRY(cla_check_shape(op, "range", range, CLA_I32, 2, (int64_t[]){ B, 2 }));
-    CLA_TRY(check_heads(op, D, heads));
-    step_shape shape = { heads, 0, 2, 0 };
+    CLA_TRY(check_heads(op, D, scores->heads));
+    const step_scores plain = { scores->heads, scores->unscaled, NULL };
+    step_shape shape = { scores->heads, 0, 2, 0, 0 };
     cla_launch l = {
         .kernel = "step_memory",
-        .args = { { 0 }, cla_buf(q), cla_buf(kv), cla_buf(range), { 0 } },
+        .args = { { 0 }, cla_buf(q), cla_buf(kv), cla_buf(range), { 0 }, { 0 } },
         .flops = 4.0 * (double)(D * kv->shape[0]),
     };
-    return launch(tape, o, &l, B, &shape, D);
+    return launch(tape, o, &l, B, &shape, D, &plain);
 }

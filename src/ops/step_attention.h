@@ -19,6 +19,13 @@ bool cla_step_attention_runs(const cla_runtime *rt, int width);
 cla_status cla_step_store(cla_tape *tape, cla_tensor **store, const cla_tensor *old,
                           int64_t places, int64_t D);
 
+/* How scores are made of the heads. */
+typedef struct step_scores {
+    int heads;                   // H
+    bool unscaled;               // they are not divided by sqrt(d)
+    const cla_tensor *distances; // [2R+1,H] added by distance, as in nn/attn.h; or NULL
+} step_scores;
+
 /* Writes keys and values of the newest tokens of B sequences into the store, and
  * computes their attention to themselves and the tokens before them.
  *
@@ -30,8 +37,8 @@ cla_status cla_step_store(cla_tape *tape, cla_tensor **store, const cla_tensor *
  *
  * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_step_self(cla_tape *tape, cla_tensor **o, cla_tensor *store,
-                         const cla_tensor *qkv, const cla_tensor *place, int heads,
-                         int count);
+                         const cla_tensor *qkv, const cla_tensor *place,
+                         const step_scores *scores, int count);
 
 /* Computes the attention of B tokens to consecutive rows of a memory.
  *
@@ -42,4 +49,5 @@ cla_status cla_step_self(cla_tape *tape, cla_tensor **o, cla_tensor *store,
  *
  * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_step_memory(cla_tape *tape, cla_tensor **o, const cla_tensor *q,
-                           const cla_tensor *kv, const cla_tensor *range, int heads);
+                           const cla_tensor *kv, const cla_tensor *range,
+                           const step_scores *scores);

@@ -63,7 +63,9 @@ static cla_status prefix_lines(cla_directed *d, const translation *t,
         const size_t size = strlen(line);
         const bool as_it_is = line[strspn(line, " \t")] == 0 ||
                               cla_subwords_prefix(&t->source, line, size);
-        CLA_TRY(as_it_is ? CLA_OK : cla_text_add(&d->text, ">>%s<< ", target));
+        const bool tag = t->languages == TRANSLATION_TAG;
+        CLA_TRY(as_it_is ? CLA_OK
+                         : cla_text_add(&d->text, tag ? "<2%s> " : ">>%s<< ", target));
         CLA_TRY(cla_text_append(&d->text, line, size + 1));
     }
     CLA_TRY(cla_text_strings(&d->text, count, &d->made));
@@ -77,7 +79,7 @@ cla_status cla_model_direct(cla_model *model, const char *who,
 {
     translation *t = (translation *)model->task;
     const char *source = options->source, *target = options->target;
-    const bool prefixed = t->languages == TRANSLATION_PREFIX;
+    const bool prefixed = cla_translation_in_text(t);
     d->line = lines;
     CLA_TRY(list_targets(model));
     CLA_TRY(target ? must_have(model, who, "target", target) : CLA_OK);
@@ -128,6 +130,6 @@ cla_status cla_model_sources(cla_model *model, const char *const **sources,
 {
     CLA_TRY(give(model, "sources", sources, count));
     const translation *t = (const translation *)model->task;
-    *count = t->languages == TRANSLATION_PREFIX ? 0 : *count;
+    *count = cla_translation_in_text(t) ? 0 : *count;
     return CLA_OK;
 }

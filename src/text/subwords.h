@@ -20,6 +20,7 @@ typedef struct cla_subwords {
     cla_bpe bpe;
     cla_sentencepiece *model; // of CLA_PIECES_MODEL
     bool prefix; // ">>x<<" before a line is one piece: the target language of a model
+    bool tagged; // "<2x>" before a line is the target language, and cut with it
     int32_t before; // a piece in front of those of each line, such as the name of its
                     // language; 0: none
     bool tidy; // decode drops unknown pieces, U+2581 becomes a blank, ends are trimmed
@@ -85,7 +86,10 @@ cla_status cla_subwords_cut(const cla_subwords *s, const char *line, size_t size
  * the text. Errors: those of take. */
 cla_status cla_pieces_give(cla_text *pieces, char end, cla_take_piece *take, void *to);
 
-/* Returns the bytes of the ">>x<<" that begins a line and is one piece; 0: none. */
+/* Returns the bytes of the ">>x<<" that begins a line and is one piece, or of a tag; 0:
+ * none. */
 size_t cla_subwords_prefix(const cla_subwords *s, const char *line, size_t size);
 /* Returns whether a piece is ">>x<<". */
 bool cla_subwords_is_prefix(const char *piece);
+/* Returns the bytes of the "<2x>" at the start of a line; 0: none. */
+size_t cla_subwords_tag(const char *line, size_t size);

@@ -25,9 +25,24 @@ static size_t prefix_size(const char *line, size_t size)
     return end ? (size_t)(end + 2 - line) : 0;
 }
 
+size_t cla_subwords_tag(const char *line, size_t size)
+{
+    enum { BEGIN = 2, LONGEST = 40 };
+    size_t at = BEGIN;
+    while (at < size && at < LONGEST && !strchr("<> \t", line[at])) {
+        at++;
+    }
+    return size > BEGIN && memcmp(line, "<2", BEGIN) == 0 && at > BEGIN && at < size &&
+                   line[at] == '>'
+               ? at + 1
+               : 0;
+}
+
 size_t cla_subwords_prefix(const cla_subwords *s, const char *line, size_t size)
 {
-    return s->prefix ? prefix_size(line, size) : 0;
+    return s->prefix   ? prefix_size(line, size)
+           : s->tagged ? cla_subwords_tag(line, size)
+                       : 0;
 }
 
 bool cla_subwords_is_prefix(const char *piece)

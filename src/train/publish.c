@@ -50,6 +50,12 @@ cla_status cla_publish_vocabularies(cla_publish *p, const char *from,
     return CLA_OK;
 }
 
+cla_status cla_publish_readme(cla_publish *p, const char *from)
+{
+    static const char name[] = "README.md";
+    return cla_folder_holds(from, name) ? copy(p, from, name) : CLA_OK;
+}
+
 cla_status cla_publish_settings(cla_publish *p, const cla_config *settings,
                                 const cla_task_kind *kind)
 {

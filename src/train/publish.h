@@ -28,6 +28,9 @@ cla_status cla_publish_file(cla_publish *p, const char *name, char **path);
 cla_status cla_publish_vocabularies(cla_publish *p, const char *from,
                                     const cla_task_kind *kind);
 
+/* Copies README.md of a folder, if it has one. Errors: the same. */
+cla_status cla_publish_readme(cla_publish *p, const char *from);
+
 /* Writes config.json with the hashes of the vocabularies. Call it last: a folder
  * without settings is no model yet. Errors: CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_publish_settings(cla_publish *p, const cla_config *settings,

@@ -114,17 +114,23 @@ halves() {
 }
 check 'and translate as ours' halves
 
-# M2M-100 and NLLB: rows in the order of their tokenizers.
-for family in m2m100 nllb; do
+# M2M-100, NLLB and T5: rows in the order of their tokenizers.
+for family in m2m100 nllb t5 madlad; do
+    case $family in
+        t5 | madlad) type=t5 ;;
+        *) type=m2m_100 ;;
+    esac
     import "$source/tests/data/$family" "$work/$family"
     check "exports $family" export_as huggingface "$work/$family" "$work/$family.hf"
-    check 'of its own type' grep -q '"model_type": "m2m_100"' "$work/$family.hf/config.json"
+    check 'of its own type' grep -q "\"model_type\": \"$type\"" "$work/$family.hf/config.json"
     check 'imports it again' import "$work/$family.hf" "$work/$family.back"
     check 'and has the same bits in all files' diff -r "$work/$family" "$work/$family.back"
     check 'exports halves' export_as huggingface "$work/$family" "$work/$family.half" --half
     check 'of half the size' test $((10 * $(stat -c %s "$work/$family.half/model.safetensors"))) -lt \
         $((7 * $(stat -c %s "$work/$family.hf/model.safetensors")))
 done
+check 'refuses T5 in the format of CTranslate2' says_alone 3 'CTranslate2 has no such models' \
+    "$clattn" export --format ctranslate2 --model "$work/t5" --out "$work/no"
 check 'with the numbers of all pieces' diff <(tr , '\n' <"$source/tests/data/m2m100/vocab.json" | grep -c :) \
     <(tr , '\n' <"$work/m2m100.hf/vocab.json" | grep -c :)
 fewer() {

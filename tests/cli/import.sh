@@ -108,6 +108,111 @@ mbart 'another number of positions' "is [130,12], config.json makes it [129,12]"
 mbart 'no norms of embeddings' "tensor 'model.encoder.layernorm_embedding.weight' is missing" \
     sed -i s/encoder.layernorm_embedding/encoder.layernorm_embeddinx/g model.safetensors
 
+# T5 1.0 with its scaled output layer, and MADLAD-400, whose text names the target.
+for family in t5 madlad; do
+    folder=$source/tests/data/$family
+    check "imports $family" "$clattn" import "$folder" --out "$work/$family"
+    for file in "$folder"/*-[14].txt; do
+        name=$(basename "$file" .txt) target=()
+        [ "${name%-*}" = any ] || target=(--target "${name%-*}")
+        for schedule in tile group; do
+            CLATTN_SCHEDULE=$schedule "$clattn" translate --no-split --model "$work/$family" "${target[@]}" \
+                --beam "${name##*-}" --scores <"$folder/lines.txt" >"$work/got"
+            check "gives the texts of transformers, $family $name, $schedule" same_texts "$work/got" "$file"
+            [ "${name##*-}" = 1 ] || check 'with the same scores' same_scores "$work/got" "$file"
+        done
+    done
+done
+tagged() {
+    "$clattn" languages --model "$work/madlad" | diff - <(printf 'source\t%s\n' de zh_Hant) &&
+        sed 's/^/<2de> /' "$source/tests/data/madlad/lines.txt" >"$work/tagged" &&
+        writes <(cut -f 2 "$source/tests/data/madlad/de-4.txt") \
+            sh -c "'$clattn' translate --no-split --beam 4 --model '$work/madlad' <'$work/tagged'"
+}
+check 'lists the targets of MADLAD, and takes one in the text' tagged
+check 'refuses a target that it lacks' says 3 'the model has no target fr' \
+    sh -c "echo a | '$clattn' translate --model '$work/madlad' --target fr"
+check 'refuses a target where there is no choice' says 3 'the model has no choice of languages' \
+    sh -c "echo a | '$clattn' translate --model '$work/t5' --target de"
+# t5 LABEL PART COMMAND...: a changed folder is refused with the part
+t5() {
+    rm -rf "$work/tt"
+    cp -r "$source/tests/data/t5" "$work/tt"
+    (cd "$work/tt" && "${@:3}")
+    check "refuses $1" says_alone 3 "$2" "$clattn" import "$work/tt" --out "$work/not5"
+}
+t5 'another width of heads' "SelfAttention.q.weight' is [10,12], config.json makes it [12,12]" \
+    sed -i 's/"d_kv": 5/"d_kv": 6/' config.json
+t5 'another number of buckets' "relative_attention_bias.weight' is [14,2], config.json makes it [16,2]" \
+    sed -i 's/num_buckets": 14/num_buckets": 16/' config.json
+t5 'another feed-forward block' 'feed_forward_proj' sed -i 's/"gelu_new",/"mish",/' config.json
+t5 'a block without its gate' "DenseReluDense.wi_0.weight' is missing" \
+    sed -i 's/"feed_forward_proj": "gelu_new"/"feed_forward_proj": "gated-gelu"/' config.json
+t5 'another start' 'decoder_start_token_id is 7, must be that of padding, end or unknown' \
+    sed -i 's/"decoder_start_token_id": 0/"decoder_start_token_id": 7/' config.json generation_config.json
+t5 'no pieces' 'has no spiece.model' rm spiece.model
+t5 'a tensor that is missing' "encoder.final_layer_norm.weight' is missing" \
+    sed -i s/encoder.final_layer_norm/encoder.final_layer_nirm/ model.safetensors
+t5 'a table that is too small' 'has 160 tokens, config.json says 50' sed -i 's/"vocab_size": [0-9]*/"vocab_size": 50/' config.json
+
+# The README keeps what the source's card says, and goes along with exports.
+card() {
+    cp -r "$source/tests/data/t5" "$work/card" && cat >"$work/card/README.md" <<'END'
+---
+license: other
+license_name: "a: licence"
+language:
+- en
+- de
+tags:
+- translation
+model-index:
+- name: x
+---
+Text.
+
+# A model of text
+## Part
+END
+    "$clattn" import "$work/card" --out "$work/carded" 2>"$work/err" &&
+        diff - "$work/carded/README.md" <<'END'
+---
+license: "other"
+license_name: "a: licence"
+language:
+- "en"
+- "de"
+library_name: clattn
+---
+
+# A model of text
+
+A translation model.
+
+| | |
+|---|---|
+| licence | a: licence, as the source's card says |
+| network | T5: 2 and 2 layers, 12 wide, 2 heads, feed-forward 14 |
+| pieces | 167 |
+| search | beam 4, length penalty 1, at most 23 pieces |
+
+`config.json` holds all settings.
+END
+}
+again() {
+    "$clattn" export --model "$work/carded" --format huggingface --out "$work/card.hf" &&
+        "$clattn" import "$work/card.hf" --out "$work/card.again" && diff -r "$work/carded" "$work/card.again"
+}
+check 'writes a README of the card' card
+check 'which exports keep' again
+uncarded() {
+    printf -- '---\n\ta: [\n---\n' >"$work/card/README.md" && rm -r "$work/carded" &&
+        "$clattn" import "$work/card" --out "$work/carded" 2>"$work/err" &&
+        grep -qx "| licence | not in the source's card: ask those who made the model |" "$work/carded/README.md" &&
+        grep -qx '# T5' "$work/carded/README.md"
+}
+check 'takes a card that is no YAML for none' uncarded
+
 # ---- folders that are not taken -----------------------------------------------------
 
 # damage COMMAND...: a fresh copy of the folder, changed by the command in it.
@@ -132,7 +237,7 @@ edit() { sed -i "$1" "$2" && ! cmp -s "$2" "$given/$2"; }
 tensor() { LC_ALL=C edit "s/\"$1\"/\"$2\"/" model.safetensors; }
 
 refused 'no folder' 'has no config.json' rm config.json
-refused 'another model' "model_type is 'bart': 'marian', 'm2m_100' and 'mbart' are read" edit 's/"marian"/"bart"/' config.json
+refused 'another model' "model_type is 'bart': 'marian', 'm2m_100', 'mbart', 't5' and 'mt5' are read" edit 's/"marian"/"bart"/' config.json
 refused 'a torn config' 'config.json:' cut_to 100 config.json
 refused 'no weights' 'has no model.safetensors' rm model.safetensors
 refused 'pickled weights, with advice' 'save_pretrained(DIR, safe_serialization=True)' \

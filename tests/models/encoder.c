@@ -223,7 +223,7 @@ static double loss_here(void *model, bool backward)
 /* The bias of a block's scores cancels in their softmax. */
 Test(encoder, gradients_match_finite_differences)
 {
-    static const char *const ways[][10] = {
+    static const char *const ways[][12] = {
         { LEARNS, "preset=csan", "attention=csan2d", "window=3" },
         { LEARNS, "attention=bi_direct", "convolutions=1", "conv_kind=full" },
         { LEARNS, "attention=block", "convolutions=1" },
@@ -237,6 +237,10 @@ Test(encoder, gradients_match_finite_differences)
         { LEARNS, "norm=rms", "feed_forward=swiglu", "bias=false" },
         { LEARNS, "position=rope", "rope_base=20", "kv_heads=1", "preset=csan" },
         { LEARNS, "position=none", "feed_forward=geglu", "norm=rms", "preset=csan" },
+        { LEARNS, "position=buckets", "buckets=6", "bucket_reach=5",
+          "score_scale=false", "head_width=3" },
+        { LEARNS, "tied=input", "output_scale=true", "start_unknown=true",
+          "feed_forward=geglu_tanh", "score_scale=false" },
         { LEARNS, "position=rope", "rope_part=0.5", "attention=csan1d", "window=3",
           "kv_heads=1" },
     };
@@ -273,6 +277,8 @@ Test(encoder, counts_parameters_of_modern_blocks)
         { { "feed_forward=swiglu" }, 12LL * (512 * 2048 + 2048) },
         { { "feed_forward=silu", "position=rope" }, 0 },
         { { "kv_heads=2" }, -12LL * 2 * 6 * 64 * (512 + 1) },
+        { { "position=buckets" }, 2LL * 32 * 8 },
+        { { "head_width=32" }, -(12LL + 6) * 4 * 256 * 512 - (12LL + 6) * 3 * 256 },
         { { "bias=false" }, -(12LL * (4 * 512 + 2048 + 512) + 6LL * 4 * 512) },
     };
     check_counts(cases, sizeof cases / sizeof *cases);
@@ -290,6 +296,13 @@ Test(encoder, refuses_blocks)
         { { "position=rope", "rope_part=0.01" },
           "rope_part is 0.01: it leaves no pair of the 64 numbers of a head" },
         { { "position=learned" }, "position" },
+        { { "position=buckets", "attention=rel_pos" },
+          "position is 'buckets', which is for attention 'softmax', not 'rel_pos'" },
+        { { "score_scale=false", "attention=rel_pos" },
+          "score_scale is false, which is for attention 'softmax', not 'rel_pos'" },
+        { { "buckets=32", "bucket_reach=16" },
+          "buckets is 32, must be below twice the bucket_reach, 16" },
+        { { "start_pad=true", "start_unknown=true" }, "one of them" },
         { { "norm=batch" }, "norm" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -47,6 +47,7 @@ static void fill_lengths(int32_t *ids, int64_t n, const op_call *c, int operand)
 
 const small_call small_calls[] = {
     { CALL("gelu", "N=3 D=3") },
+    { CALL("gelu_tanh", "N=3 D=3") },
     { CALL("silu", "N=3 D=3") },
     { CALL("sigmoid", "...=3,3") },
     { CALL("add", "...=2,3") },

@@ -27,6 +27,16 @@ Test(pointwise, gelu)
     check_kind_refuses(&table);
 }
 
+/* The exponential of a cube: its argument has four roundings more. */
+Test(pointwise, gelu_tanh)
+{
+    const kind_table table = {
+        .lines = { .op = "gelu_tanh" }, .rows = rows, .bar = 4 * BAR, .scale = { 3 }
+    };
+    check_kind_cases(&table);
+    check_kind_refuses(&table);
+}
+
 Test(pointwise, silu)
 {
     const kind_table table = {
@@ -77,6 +87,7 @@ DEVICE_TEST(pointwise, far_values)
     for (int i = 0; i < 2; i++) {
         cla_runtime_set_schedule(rt, schedules[i]);
         far(rt, cla_gelu, same, ones);
+        far(rt, cla_gelu_tanh, same, ones);
         far(rt, cla_silu, same, ones);
         far(rt, cla_sigmoid, ones, (double[COUNT]){ 0 });
     }

@@ -9,20 +9,31 @@
 
 typedef struct step_case {
     int B, H, d, count, stride;
+    int reach; // R of the distances; 0: none, and scores are scaled
 } step_case;
+
+/* What a case adds to the score of key j of count, [2R+1,H] from its head on. */
+static double added(const float *distances, const step_case *c, int count, int j)
+{
+    const int back = count - 1 - j < c->reach ? count - 1 - j : c->reach;
+    return distances ? (double)distances[(c->reach - back) * c->H] : 0;
+}
 
 /* Computes o of one head. q attends to count rows of kv [.,2*D]: those in place, or
  * from first on. */
 static void attend(const float *q, const float *kv, const int32_t *place, int first,
-                   int count, int D, int d, double *o)
+                   int count, const step_case *shape, const float *distances, double *o)
 {
+    const int D = shape->H * shape->d, d = shape->d;
+    const double root = shape->reach ? 1 : sqrt(d);
     double *score = calloc((size_t)count + 1, sizeof *score), top = -INFINITY,
            total = 0;
     for (int j = 0; j < count; j++) {
         const float *k = kv + (size_t)(place ? place[j] : first + j) * 2 * (size_t)D;
         for (int c = 0; c < d; c++) {
-            score[j] += (double)q[c] * k[c] / sqrt(d);
+            score[j] += (double)q[c] * k[c] / root;
         }
+        score[j] += added(distances, shape, count, j);
         top = fmax(top, score[j]);
     }
     for (int j = 0; j < count; j++) {
@@ -74,9 +85,13 @@ static void check_self(cla_runtime *rt, const step_case *c)
     cla_tensor *store = upload(rt, CLA_F32, places, 2 * D, kv), *o = NULL;
     cla_tensor *in = upload(rt, CLA_F32, c->B, 3 * D, qkv);
     cla_tensor *list = upload(rt, CLA_I32, c->B, c->stride, place);
+    float *numbers = test_random((2 * (int64_t)c->reach + 1) * c->H, 2, 6);
+    cla_tensor *distances =
+        c->reach ? upload(rt, CLA_F32, 2 * (int64_t)c->reach + 1, c->H, numbers) : NULL;
+    const step_scores scores = { c->H, c->reach > 0, distances };
     cla_tape *tape = NULL;
     TEST_OK(cla_tape_new(&tape, rt, false));
-    TEST_OK(cla_step_self(tape, &o, store, in, list, c->H, c->count));
+    TEST_OK(cla_step_self(tape, &o, store, in, list, &scores, c->count));
     for (int b = 0; b < c->B; b++) {
         float *own = kv + (size_t)place[b * c->stride + c->count - 1] * 2 * (size_t)D;
         for (int i = 0; i < 2 * D; i++) {
@@ -86,7 +101,8 @@ static void check_self(cla_runtime *rt, const step_case *c)
     for (int b = 0; b < c->B; b++) {
         for (int h = 0; h < c->H; h++) {
             attend(qkv + b * 3 * D + h * c->d, kv + h * c->d, place + b * c->stride, 0,
-                   c->count, D, c->d, want + b * D + h * c->d);
+                   c->count, c, distances ? numbers + h : NULL,
+                   want + b * D + h * c->d);
         }
     }
     TEST_OK(cla_tensor_download(store, found));
@@ -101,6 +117,8 @@ static void check_self(cla_runtime *rt, const step_case *c)
     cla_tensor_free(&store);
     cla_tensor_free(&in);
     cla_tensor_free(&list);
+    cla_tensor_free(&distances);
+    free(numbers);
     free(kv);
     free(qkv);
     free(found);
@@ -121,7 +139,7 @@ static void check_memory(cla_runtime *rt, const step_case *c)
         range[2 * b + 1] = b + 1 < c->B ? c->count + b % c->count : 0;
         for (int h = 0; h < c->H; h++) {
             attend(q + b * D + h * c->d, kv + h * c->d, NULL, range[2 * b],
-                   range[2 * b + 1], D, c->d, want + b * D + h * c->d);
+                   range[2 * b + 1], c, NULL, want + b * D + h * c->d);
         }
     }
     cla_tensor *keys = upload(rt, CLA_F32, rows, 2 * D, kv), *o = NULL;
@@ -129,7 +147,8 @@ static void check_memory(cla_runtime *rt, const step_case *c)
     cla_tensor *list = upload(rt, CLA_I32, c->B, 2, range);
     cla_tape *tape = NULL;
     TEST_OK(cla_tape_new(&tape, rt, false));
-    TEST_OK(cla_step_memory(tape, &o, in, keys, list, c->H));
+    const step_scores scores = { c->H, c->reach > 0, NULL };
+    TEST_OK(cla_step_memory(tape, &o, in, keys, list, &scores));
     TEST_OK(cla_tensor_download(o, found));
     check_close("o", found, want, c->B * D, 2e-5);
     cla_tape_free(&tape);
@@ -156,10 +175,12 @@ static cla_runtime *open_tiled(void)
 
 Test(step_attention, equals_sums_in_double)
 {
-    static const step_case cases[] = { { 1, 1, 1, 1, 1 },      { 3, 2, 5, 4, 7 },
-                                       { 4, 3, 16, 9, 9 },     { 2, 4, 64, 65, 80 },
-                                       { 5, 2, 40, 130, 130 }, { 2, 1, 256, 3, 4 },
-                                       { 0, 2, 8, 2, 2 } };
+    static const step_case cases[] = {
+        { 1, 1, 1, 1, 1, 0 },    { 3, 2, 5, 4, 7, 0 },      { 4, 3, 16, 9, 9, 0 },
+        { 2, 4, 64, 65, 80, 0 }, { 5, 2, 40, 130, 130, 0 }, { 2, 1, 256, 3, 4, 0 },
+        { 0, 2, 8, 2, 2, 0 },    { 3, 2, 5, 9, 11, 3 },     { 2, 3, 6, 130, 131, 128 },
+        { 1, 5, 3, 4, 4, 8 }
+    };
     cla_runtime *rt = open_tiled();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         check_self(rt, &cases[i]);
@@ -183,7 +204,7 @@ static float one_step(cla_runtime *rt, const float *keys, const float *values, i
     cla_tensor *rows = upload(rt, CLA_F32, 5, 2, kv);
     cla_tensor *range = upload(rt, CLA_I32, 1, 2, (int32_t[]){ 1, n });
     TEST_OK(cla_tape_new(&tape, rt, false));
-    TEST_OK(cla_step_memory(tape, &o, q, rows, range, 1));
+    TEST_OK(cla_step_memory(tape, &o, q, rows, range, &(step_scores){ .heads = 1 }));
     TEST_OK(cla_tensor_download(o, &found));
     cla_tape_free(&tape);
     cla_tensor_free(&q);
@@ -240,15 +261,28 @@ Test(step_attention, refuses_shapes)
                *q = upload(rt, CLA_F32, 2, 4, zeros);
     cla_tensor *qkv = upload(rt, CLA_F32, 2, 12, zeros);
     cla_tensor *place = upload(rt, CLA_I32, 2, 2, none);
-    TEST_FAILS(cla_step_self(tape, &o, store, q, place, 2, 1), CLA_E_SHAPE, "qkv");
-    TEST_FAILS(cla_step_self(tape, &o, store, qkv, place, 3, 1), CLA_E_SHAPE,
-               "3 heads");
-    TEST_FAILS(cla_step_self(tape, &o, store, qkv, place, 2, 3), CLA_E_SHAPE,
-               "3 tokens are asked for");
-    TEST_FAILS(cla_step_self(tape, &o, store, qkv, store, 2, 1), CLA_E_SHAPE, "place");
-    TEST_FAILS(cla_step_memory(tape, &o, qkv, store, place, 2), CLA_E_SHAPE, "kv");
-    TEST_FAILS(cla_step_memory(tape, &o, q, store, place, 0), CLA_E_SHAPE, "0 heads");
-    TEST_FAILS(cla_step_memory(tape, &o, q, store, q, 2), CLA_E_SHAPE, "range");
+    TEST_FAILS(
+        cla_step_self(tape, &o, store, q, place, &(step_scores){ .heads = 2 }, 1),
+        CLA_E_SHAPE, "qkv");
+    TEST_FAILS(
+        cla_step_self(tape, &o, store, qkv, place, &(step_scores){ .heads = 3 }, 1),
+        CLA_E_SHAPE, "3 heads");
+    TEST_FAILS(
+        cla_step_self(tape, &o, store, qkv, place, &(step_scores){ .heads = 2 }, 3),
+        CLA_E_SHAPE, "3 tokens are asked for");
+    TEST_FAILS(
+        cla_step_self(tape, &o, store, qkv, store, &(step_scores){ .heads = 2 }, 1),
+        CLA_E_SHAPE, "place");
+    TEST_FAILS(cla_step_self(tape, &o, store, qkv, place,
+                             &(step_scores){ .heads = 2, .distances = q }, 1),
+               CLA_E_SHAPE, "distances");
+    TEST_FAILS(
+        cla_step_memory(tape, &o, qkv, store, place, &(step_scores){ .heads = 2 }),
+        CLA_E_SHAPE, "kv");
+    TEST_FAILS(cla_step_memory(tape, &o, q, store, place, &(step_scores){ .heads = 0 }),
+               CLA_E_SHAPE, "0 heads");
+    TEST_FAILS(cla_step_memory(tape, &o, q, store, q, &(step_scores){ .heads = 2 }),
+               CLA_E_SHAPE, "range");
     cla_tape_free(&tape);
     cla_tensor_free(&store);
     cla_tensor_free(&q);

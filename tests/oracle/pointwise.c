@@ -10,7 +10,7 @@
 
 extern const cla_signature cla_add_signature, cla_sub_signature, cla_multiply_signature,
     cla_scale_by_signature, cla_gate_signature, cla_gelu_signature, cla_silu_signature,
-    cla_sigmoid_signature; // of the launcher
+    cla_gelu_tanh_signature, cla_sigmoid_signature; // of the launcher
 
 static kind_cost moves(const op_call *c, double times)
 {
@@ -123,6 +123,13 @@ void oracle_gelu(double *y, const double *x, int64_t n)
     }
 }
 
+void oracle_gelu_tanh(double *y, const double *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = cla_activation_of(CLA_GELU_TANH, x[i]);
+    }
+}
+
 void oracle_silu(double *y, const double *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -148,6 +155,16 @@ static cla_status gelu_device(cla_tape *tape, cla_tensor **y, const op_call *c)
 static void gelu_oracle(double *const *y, const op_call *c)
 {
     oracle_gelu(y[0], c->x[0], count(c));
+}
+
+static cla_status gelu_tanh_device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_gelu_tanh(tape, y, c->in[0]);
+}
+
+static void gelu_tanh_oracle(double *const *y, const op_call *c)
+{
+    oracle_gelu_tanh(y[0], c->x[0], count(c));
 }
 
 static cla_status silu_device(cla_tape *tape, cla_tensor **y, const op_call *c)
@@ -183,6 +200,12 @@ static const op_kind gelu_kind = {
     .oracle = gelu_oracle,
     .cost = cost,
 };
+static const op_kind gelu_tanh_kind = {
+    .signature = &cla_gelu_tanh_signature,
+    .device = gelu_tanh_device,
+    .oracle = gelu_tanh_oracle,
+    .cost = cost,
+};
 static const op_kind silu_kind = {
     .signature = &cla_silu_signature,
     .device = silu_device,
@@ -198,7 +221,6 @@ static const op_kind sigmoid_kind = {
 };
 
 const op_kind *const pointwise_kinds[] = {
-    &add_kind,      &sub_kind,     &multiply_kind,
-    &scale_by_kind, &gate_kind,    &gelu_kind,
-    &silu_kind,     &sigmoid_kind, NULL
+    &add_kind,  &sub_kind,       &multiply_kind, &scale_by_kind, &gate_kind,
+    &gelu_kind, &gelu_tanh_kind, &silu_kind,     &sigmoid_kind,  NULL
 };

@@ -290,6 +290,10 @@ def masked_softmax(x: Array, q_len: Array, k_len: Array, causal: bool) -> Array:
     return y
 
 
+def gelu_tanh(x: Array) -> Array:
+    return x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2
+
+
 def gelu(x: Array) -> Array:
     below = np.array([math.erf(v / 2**0.5) for v in x.ravel()]).reshape(x.shape)
     return x * (1 + below) / 2

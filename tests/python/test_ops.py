@@ -190,6 +190,7 @@ CASES = [
          lambda a, b: np.square(a - b).mean()[None]),
     Case("multiply", {"a": (3, 5), "b": (3, 5)}, of("multiply"), lambda a, b: a * b),
     Case("gelu", {"x": (3, 5)}, of("gelu"), ref.gelu),
+    Case("gelu_tanh", {"x": (3, 5)}, of("gelu_tanh"), ref.gelu_tanh),
     Case("silu", {"x": (3, 5)}, of("silu"), lambda x: x * ref.sigmoid(x)),
     Case("tied_linear", {"x": (3, 5), "w": (4, 5), "b": (4,)}, of("tied_linear"),
          lambda x, w, b: x @ w.T + b),

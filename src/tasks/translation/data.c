@@ -31,14 +31,16 @@ static cla_status count_pieces(translation *t, const cla_lines texts[2], bool jo
  * vocabularies. */
 static cla_status learn(translation *t, const cla_lines texts[2])
 {
-    const bool joint = t->config.tied == TRANSFORMER_TIED_ALL;
+    const bool joint = t->config.tied == TRANSFORMER_TIED_ALL ||
+                       t->config.tied == TRANSFORMER_TIED_INPUT;
     CLA_TRY(*t->sentencepiece
                 ? cla_subwords_take(&t->source, t->sentencepiece)
                 : cla_subwords_learn(&t->source, texts, 2, t->split, t->merges));
     if (*t->target_sentencepiece && joint) {
-        return cla_fail(CLA_E_INPUT,
-                        "translator: target_sentencepiece and tied 'all': training "
-                        "makes one vocabulary from one model");
+        return cla_fail(
+            CLA_E_INPUT,
+            "translator: target_sentencepiece and one table for both: training "
+            "makes one vocabulary from one model");
     }
     CLA_TRY(*t->target_sentencepiece
                 ? cla_subwords_take(&t->target, t->target_sentencepiece)
@@ -113,6 +115,8 @@ cla_status cla_translation_load_pieces(translation *t, const char *dir)
 {
     CLA_TRY(use_both(t, dir, cla_subwords_load));
     t->source.prefix = t->prefix_token || t->unknown_prefix;
+    t->source.tagged =
+        t->languages == TRANSLATION_TAG && cla_translation_has_languages(t);
     return CLA_OK;
 }
 

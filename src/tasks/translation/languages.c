@@ -15,13 +15,15 @@ static bool is_code(const char *piece, size_t size, const char *form)
     return fits;
 }
 
-const char *const cla_translation_languages[] = { "prefix", "m2m100", "nllb", "mbart",
-                                                  NULL };
+const char *const cla_translation_languages[] = { "prefix", "m2m100", "nllb",
+                                                  "mbart",  "tag",    NULL };
 
 const char *cla_translation_language_in(int languages, const char *piece, size_t *size)
 {
     const size_t bytes = strlen(piece);
-    const size_t edge = languages >= TRANSLATION_NLLB ? 0 : 2; // bytes on each side
+    const bool bare = languages == TRANSLATION_NLLB || languages == TRANSLATION_MBART;
+    const size_t edge = bare ? 0 : 2; // bytes in front
+    const size_t end = languages == TRANSLATION_TAG ? 1 : edge;
     bool named = false;
     switch (languages) {
     case TRANSLATION_PREFIX:
@@ -37,19 +39,28 @@ const char *cla_translation_language_in(int languages, const char *piece, size_t
     case TRANSLATION_MBART:
         named = is_code(piece, bytes, "aa_AA");
         break;
+    case TRANSLATION_TAG:
+        named = bytes && cla_subwords_tag(piece, bytes) == bytes;
+        break;
     }
-    *size = named ? bytes - 2 * edge : 0;
+    *size = named ? bytes - edge - end : 0;
     return named ? piece + edge : NULL;
 }
 
-/* Prefixes are pieces like any other, the languages of other models special ones. */
+bool cla_translation_in_text(const translation *t)
+{
+    return t->languages == TRANSLATION_PREFIX || t->languages == TRANSLATION_TAG;
+}
+
+/* What a text names is a piece like any other, the languages of other models special
+ * ones. */
 const char *cla_translation_language(const translation *t, size_t i, size_t *size)
 {
     const cla_vocab *v = &t->source.vocab;
     const bool prefixes = t->languages == TRANSLATION_PREFIX;
     const bool special = i < v->specials;
     *size = 0;
-    return special == prefixes || (prefixes && !t->prefix_token)
+    return special == cla_translation_in_text(t) || (prefixes && !t->prefix_token)
                ? NULL
                : cla_translation_language_in(t->languages, v->tokens[i], size);
 }
@@ -87,7 +98,7 @@ static cla_status find(const translation *t, const char *side, const char *name,
 cla_status cla_translation_choose(translation *t, const char *source,
                                   const char *target)
 {
-    if (t->languages == TRANSLATION_PREFIX) {
+    if (cla_translation_in_text(t)) {
         return CLA_OK;
     }
     CLA_TRY(find(t, "source", source ? source : t->source_name, &t->source.before));

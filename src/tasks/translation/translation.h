@@ -14,6 +14,7 @@ typedef enum translation_languages {
     TRANSLATION_M2M100, // "__fr__" in front of source and target names their own
     TRANSLATION_NLLB,   // "fra_Latn" does
     TRANSLATION_MBART,  // "fr_XX" does
+    TRANSLATION_TAG,    // "<2fr>" in front of the text names the target
 } translation_languages;
 
 typedef struct translation {
@@ -60,6 +61,8 @@ cla_status cla_translation_load_pieces(translation *t, const char *dir);
 /* Returns whether the target language is chosen by a prefix that the source's pieces
  * have. (Older versions wrote prefix_token for every import.) */
 bool cla_translation_has_languages(const translation *t);
+/* Returns whether the text of a line names its target, by ">>x<<" or "<2x>". */
+bool cla_translation_in_text(const translation *t);
 /* languages.c: returns the name in a piece that has the form of a language, and sets
  * *size to its bytes; NULL: it has another form. */
 const char *cla_translation_language_in(int languages, const char *piece, size_t *size);

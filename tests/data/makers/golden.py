@@ -220,6 +220,15 @@ def gelu(a, t):
     return {"out.y": x * below, "grad.x": dy * (below + x * density)}
 
 
+def gelu_tanh(a, t):
+    x, dy = t["in.x"], t["grad_out.y"]
+    u = np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)
+    slope = np.sqrt(2 / np.pi) * (1 + 3 * 0.044715 * x**2)
+    below = (1 + np.tanh(u)) / 2
+    return {"out.y": x * below,
+            "grad.x": dy * (below + x * slope * (1 - np.tanh(u)**2) / 2)}
+
+
 def silu(a, t):
     x, dy = t["in.x"], t["grad_out.y"]
     s = 1 / (1 + np.exp(-x))
@@ -323,7 +332,7 @@ def rmsprop(a, t):
 OPERATORS = {
     f.__name__: f
     for f in (masked_softmax, attention, band_attention, band_attention_2d, conv_attention_2d,
-              linear, tied_linear, gelu, silu, layer_norm, rms_norm, rotary, embedding,
+              linear, tied_linear, gelu, gelu_tanh, silu, layer_norm, rms_norm, rotary, embedding,
               cross_entropy, adam, adamw, lion, rmsprop)
 }
 
@@ -491,7 +500,7 @@ def write_linear(w):
 
 def write_activations(w):
     for n, width in ((2, 3), (97, 130), (1, 1), (5, 1025), (0, 8)):
-        for op in ("gelu", "silu"):
+        for op in ("gelu", "gelu_tanh", "silu"):
             w.write(op, f"{op}_{n}x{width}", {}, {"in.x": w.normal(n, width, scale=3.0)}, "y",
                     (n, width))
     for n, inside, out in ((2, 3, 4), (97, 130, 40), (1, 1, 1), (3, 64, 257), (0, 4, 5)):
