@@ -54,14 +54,13 @@ static cla_status get_health(serve *s, request *r, cla_text *out)
                      failed ? "the device failed" : "the service is shutting down");
         return CLA_OK;
     }
-    return take_json(
-        out, json_pack("{s:s,s:s}", "status", "ok", "model", cla_model_kind(s->model)));
+    return take_json(out,
+                     json_pack("{s:s,s:s}", "status", "ok", "model", s->kind_name));
 }
 
 static cla_status get_metrics(serve *s, request *r, cla_text *out)
 {
-    (void)r;
-    return serve_metrics(s, out);
+    return serve_metrics(s, r->job.models, out);
 }
 
 /* What only a translator has. */
@@ -70,10 +69,10 @@ static cla_status get_translator(serve *s, request *r, cla_text *out)
     const char *path = r->route->path;
     if (s->kind != SERVE_TRANSLATE) {
         serve_refuse(&r->job, 404, "%s: the model is a %s, no translator", path,
-                     cla_model_kind(s->model));
+                     s->kind_name);
         return CLA_OK;
     }
-    return path[1] ? take_json(out, serve_describe(s, path))
+    return path[1] ? take_json(out, serve_describe(r->job.models, path))
                    : cla_text_add(out, "%s", (const char *)serve_pages[0].text);
 }
 
@@ -221,7 +220,7 @@ static void refuse_route(const serve *s, request *r, const char *method)
                      to->kind < 0 ? "GET" : "POST");
     } else if (to->kind >= 0 && to->kind != (int)s->kind) {
         serve_refuse(&r->job, 404, "%s: the model is a %s, which has %s", to->path,
-                     cla_model_kind(s->model), paths[s->kind]);
+                     s->kind_name, paths[s->kind]);
     }
 }
 
@@ -286,6 +285,7 @@ static enum MHD_Result handle(void *service, struct MHD_Connection *connection,
         *own = r;
         atomic_fetch_add(&open_requests, 1);
         r->job.began_ns = cla_time_ns();
+        r->job.models = serve_models_take(service);
         for (r->route = routes; r->route->path && strcmp(r->route->path, url) != 0;) {
             r->route++;
         }
@@ -333,17 +333,6 @@ static void send_all(const serve *s)
     }
 }
 
-/* Logs the number of requests with each status, for CLATTN_LOG=info. */
-static void log_counts(const serve *s)
-{
-    for (int code = 0; code < SERVE_CODES; code++) {
-        if (s->counts.requests[code]) {
-            cla_log(CLA_LOG_INFO, "%llu requests with status %d",
-                    (unsigned long long)s->counts.requests[code], code);
-        }
-    }
-}
-
 /* Prints the address and serves until a signal arrives. */
 static cla_status serve_until_signal(serve *s, struct MHD_Daemon *daemon,
                                      const char *address, int port)
@@ -352,8 +341,8 @@ static cla_status serve_until_signal(serve *s, struct MHD_Daemon *daemon,
     const bool six = strchr(address, ':') != NULL;
     printf("http://%s%s%s:%d\n", six ? "[" : "", address, six ? "]" : "", port);
     const bool printed = fflush(stdout) == 0;
-    if (printed) {
-        cli_await_signal();
+    while (printed && !cli_await_signal()) {
+        serve_reload(s);
     }
     const int listening = MHD_quiesce_daemon(daemon);
     serve_drain(s);
@@ -387,6 +376,7 @@ cla_status serve_run(serve *s, const char *address, int port)
     s->done = done;
     CLA_TRY(listen_at(&fd, &port, address));
     cli_catch_signals();
+    cli_catch_reload();
     struct MHD_Daemon *daemon = start(s, fd);
     if (!daemon) {
         cla_os_close(fd);
@@ -394,6 +384,6 @@ cla_status serve_run(serve *s, const char *address, int port)
     }
     const cla_status status = serve_until_signal(s, daemon, address, port);
     MHD_stop_daemon(daemon);
-    log_counts(s);
+    serve_log_counts(s);
     return status;
 }

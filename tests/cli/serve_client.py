@@ -10,11 +10,13 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.parse
 
 part, clattn, work = sys.argv[1:]
@@ -191,6 +193,130 @@ def reader():
                     '"nbest" must be a whole number')
     with Service("reader", "--max-words", "6") as s:
         refused(s.post("/answer", {"passage": passage, "question": "Who?"}), 413, "words")
+
+
+# ---- several models under a limit of memory, and new ones
+
+
+def weights(*names):
+    return sum(os.path.getsize(f"{work}/{x}/best.ckpt.safetensors") for x in names)
+
+
+def ways():
+    """A request for each of three models, and its response."""
+    there = command("translate", "translator", "".join(x + "\n" for x in lines)).split("\n")[:-1]
+    said = [(lines, "en", "de", there)]
+    for name, target in (("other", "en"), ("third", "xx")):
+        text = command("translate", name, "".join(x + "\n" for x in there))
+        said.append((there, "de", target, text.split("\n")[:-1]))
+    return [({"q": q, "source": a, "target": b}, (200, {"translatedText": text}))
+            for q, a, b, text in said]
+
+
+def memory():
+    """Two of three models fit: the one that was asked for the longest ago goes."""
+    first, second, third = ways()
+    limit = weights("translator") + max(weights("other"), weights("third"))
+    assert limit < weights("translator", "other", "third")
+    with Service("translator other third") as s:
+        whole = s.raw("GET", "/languages")[2]
+        equal(s.metric("model_loads_total"), 3)
+        equal(s.metric("model_bytes"), weights("translator", "other", "third"))
+    with Service("translator other third", "--memory", str(limit)) as s:
+        equal(s.raw("GET", "/languages")[2], whole)
+        for (ask, wanted), loads, held in (
+                (first, 1, ("translator",)), (second, 2, ("translator", "other")),
+                (first, 2, ("translator", "other")), (third, 3, ("translator", "third")),
+                (first, 3, ("translator", "third")), (second, 4, ("translator", "other"))):
+            equal(s.post("/translate", ask), wanted)
+            equal(s.metric("model_loads_total"), loads)
+            equal(s.metric("model_bytes"), weights(*held))
+        pivot_ask = {"q": lines, "source": "en", "target": "xx"}
+        equal(s.post("/translate", pivot_ask), third[1])
+    one = max(weights(x) for x in ("translator", "other", "third"))
+    for options in ((), ("--workers", "2")) if os.cpu_count() > 1 else ((),):
+        most = one * (3 if options else 1)
+        with Service("translator other third", "--memory", str(most), *options) as s:
+            equal(s.post("/translate", pivot_ask), third[1])
+            found = together([lambda x=x: [s.post("/translate", x[0]) for _ in range(5)]
+                              for x in (first, second, third) * 4] +
+                             [lambda: max(s.metric("model_bytes") for _ in range(50))])
+            assert 0 < found.pop() <= most, found
+            equal(found, [[x[1]] * 5 for x in (first, second, third)] * 4)
+
+
+def memory_faults():
+    """A model that cannot be loaded fails its requests alone, until it can."""
+    first, second, _ = ways()
+    for value, why in (("0", "must be bytes"), ("2X", "must be bytes"), ("G", "must be bytes"),
+                       ("nan", "must be bytes"), ("1K", "translator has weights of")):
+        ran = subprocess.run([clattn, "serve", "--model", f"{work}/translator", "--port", "0",
+                              "--memory", value], capture_output=True, text=True, check=False)
+        equal(ran.returncode, 2)
+        assert why in ran.stderr, ran.stderr
+    shutil.copytree(f"{work}/other", f"{work}/damaged")
+    weights_of = f"{work}/damaged/best.ckpt.safetensors"
+    with Service("translator damaged", "--memory", "1G") as s:
+        with open(weights_of, "r+b") as file:
+            file.truncate(1000)
+        equal(s.post("/translate", first[0]), first[1])
+        refused(s.post("/translate", second[0]), 500, "best.ckpt.safetensors")
+        found = together([lambda x=x: s.post("/translate", x[0]) for x in (first, second) * 4])
+        equal(found[::2], [first[1]] * 4)
+        equal([x[0] for x in found[1::2]], [500] * 4)
+        equal(s.metric("model_loads_total"), 1)
+        shutil.copy(f"{work}/other/best.ckpt.safetensors", weights_of)
+        equal(s.post("/translate", second[0]), second[1])
+        equal(s.metric("model_bytes"), weights("translator", "other"))
+        equal(s.raw("GET", "/health")[0], 200)
+
+
+def hang_up(s, name, wanted):
+    s.process.send_signal(signal.SIGHUP)
+    while s.metric(name) < wanted:
+        time.sleep(0.01)
+
+
+def reload():
+    """SIGHUP: later requests get the new model, earlier ones the old one; a folder that is no
+    model changes nothing."""
+    first, second, _ = ways()
+    folder = f"{work}/changing"
+    for options in (), ("--memory", "1G"):
+        shutil.copytree(f"{work}/translator", folder)
+        with Service("changing", "--wait", "60000", "--batch", str(2 * len(lines)), *options) as s:
+            found = []
+            early = threading.Thread(target=lambda: found.append(s.post("/translate", first[0])))
+            early.start()
+            wait_for(s, len(lines))
+            shutil.rmtree(folder)
+            shutil.copytree(f"{work}/other", folder)
+            hang_up(s, "reloads_total", 1)
+            equal([x["code"] for x in json.loads(s.raw("GET", "/languages")[2])], ["de", "en"])
+            equal(s.post("/translate", second[0]), second[1])
+            early.join()
+            equal(found, [first[1]])
+            os.remove(f"{folder}/config.json")
+            hang_up(s, "failed_reloads_total", 1)
+            shutil.rmtree(folder)
+            shutil.copytree(f"{work}/tagger", folder)
+            hang_up(s, "failed_reloads_total", 2)
+            equal(s.metric("reloads_total"), 1)
+            equal([x["code"] for x in json.loads(s.raw("GET", "/languages")[2])], ["de", "en"])
+            log = s.stop()
+            assert "changing/config.json" in log, log
+            assert "holds a tagger, the service has a translator" in log, log
+        shutil.rmtree(folder)
+    with Service("translator other third", "--memory",
+                 str(max(weights(x) for x in ("translator", "other", "third")))) as s:
+        found = together([lambda x=x: [s.post("/translate", x[0]) for _ in range(8)]
+                          for x in (first, second) * 4] +
+                         [lambda: [hang_up(s, "reloads_total", 1 + i) for i in range(5)]])
+        equal(found[:-1], [[x[1]] * 8 for x in (first, second)] * 4)
+    with Service("tagger") as s:
+        before = s.post("/tag", {"text": "il ne vient pas"})
+        hang_up(s, "reloads_total", 1)
+        equal(s.post("/tag", {"text": "il ne vient pas"}), before)
 
 
 # ---- bad requests
