@@ -65,6 +65,7 @@ marian() {
     "$python" marian.py "$clattn" "$seed" "${four[@]}"
 }
 libretranslate() { "$python" libretranslate.py "$clattn" "$seed"; }
+alignments() { "$python" alignments.py "$clattn" "$seed"; }
 m2m() { "$python" m2m.py "$clattn" "$seed"; }
 ct2() { "$python" ct2.py "$clattn" "$seed"; }
 ct2_import() { "$python" ct2_import.py "$clattn" "$seed"; }
@@ -94,6 +95,7 @@ if old; then compare squad squad; else without squad; fi
 if get torch transformers sentencepiece protobuf; then
     compare stored stored
     compare marian marian
+    compare alignments alignments
     compare m2m m2m
     if get ctranslate2; then
         compare ct2 ct2
@@ -102,7 +104,7 @@ if get torch transformers sentencepiece protobuf; then
         for name in ct2 ct2_import; do without "$name"; done
     fi
 else
-    for name in stored marian m2m ct2 ct2_import; do without "$name"; done
+    for name in stored marian alignments m2m ct2 ct2_import; do without "$name"; done
 fi
 "$folder/peers/bin/pip" list 2>/dev/null |
     grep -E '^(sacrebleu|pycocoevalcap|subword-nmt|conllu|transformers|torch|ctranslate2|libretranslatepy) '
