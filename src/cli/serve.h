@@ -151,7 +151,8 @@ typedef struct serve {
     serve_worker *worker; // [workers]
     int workers;
     const serve_limits *limits;
-    void (*done)(serve_job *job); // called when a job has its code and body
+    void (*done)(serve_job *job);       // called when a job has its code and body
+    bool (*gone)(const serve_job *job); // whether its client has left; NULL: never
 
     cla_mutex lock;       // guards the members below
     cla_condition more;   // signals a new job, or draining

@@ -171,6 +171,14 @@ static void done(serve_job *job)
     MHD_resume_connection(job->connection);
 }
 
+/* Returns whether the client of a job has closed its connection, or its end of it. */
+static bool gone(const serve_job *job)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(job->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info && cla_os_ended(info->connect_fd);
+}
+
 /* ---- requests -------------------------------------------------------------------- */
 
 static const char *header(struct MHD_Connection *connection, const char *name)
@@ -374,6 +382,7 @@ cla_status serve_run(serve *s, const char *address, int port)
 {
     int fd = -1;
     s->done = done;
+    s->gone = gone;
     CLA_TRY(listen_at(&fd, &port, address));
     cli_catch_signals();
     cli_catch_reload();

@@ -688,6 +688,80 @@ def full():
         assert "1 requests with status 503" in log, log
 
 
+def start_and_leave(s, value):
+    """Asks for a translation and closes the connection before there is one."""
+    body = json.dumps(value).encode()
+    with socket.create_connection(("127.0.0.1", s.port)) as to:
+        to.sendall(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
+                   % (len(body), body))
+        wait_for(s, len(value["q"]))
+
+
+def leaves():
+    """Texts of a client that has left make room for others, and are not translated."""
+    with Service("translator", "--wait", "60000", "--batch", "8", "--queue", "8") as s:
+        start_and_leave(s, {"q": [lines[0]] * 7})
+        equal(s.post("/translate", {"q": lines[1]}), (200, {"translatedText":
+                                                            translated(lines[1:2])[0]}))
+        equal(s.metric("batches_total"), 1)
+        equal(s.metric("queue_texts"), 0)
+        while "status=\"499\"} 1" not in s.raw("GET", "/metrics")[2].decode():
+            time.sleep(0.01)
+        equal(s.metric("cut_total"), 0)
+
+
+def resident(process):
+    """Kilobytes of memory."""
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+        return int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1))
+
+
+def load():
+    """64 clients for CLATTN_LOAD seconds, 3 by default: each response is right, every eighth
+    client leaves too early again and again, and memory does not grow."""
+    seconds = float(os.environ.get("CLATTN_LOAD", "3"))
+    wanted = dict(zip(lines, translated(lines)))
+    counts, sizes, until = collections.Counter(), [], time.monotonic() + seconds
+    lock = threading.Lock()
+
+    def client(number):
+        to = http.client.HTTPConnection("127.0.0.1", s.port)
+        for i in range(10 ** 9):
+            if time.monotonic() > until:
+                break
+            line = lines[(number + i) % len(lines)]
+            to.request("POST", "/translate", json.dumps({"q": [line]}))
+            if number % 8 == 7 and i % 4 == 3:
+                to.close()
+                found = "left"
+            else:
+                response = to.getresponse()
+                found = response.status
+                equal(json.loads(response.read()), {"translatedText": [wanted[line]]})
+            with lock:
+                counts[found] += 1
+        to.close()
+
+    def watch():
+        while time.monotonic() < until:
+            sizes.append(resident(s.process))
+            time.sleep(max(seconds / 200, 0.05))
+
+    with Service("translator", "--connections", "80", "--queue", "128") as s:
+        together([lambda i=i: client(i) for i in range(64)] + [watch])
+        while s.metric("queue_texts"):
+            time.sleep(0.01)
+        equal(s.raw("GET", "/health")[0], 200)
+        gone = s.raw("GET", "/metrics")[2].decode()
+        assert "status=\"500\"" not in gone and "status=\"503\"" not in gone, gone
+    first, last = max(sizes[len(sizes) // 4:len(sizes) // 2] or [0]), max(sizes[-len(sizes) // 4:])
+    print(f"{counts[200]} translations, {counts['left']} clients that left, {counts[200] / seconds:.0f}"
+          f" a second; memory {first} kB in the second quarter, {last} kB in the last one")
+    equal(set(counts) <= {200, "left"}, True)
+    assert counts[200] and counts["left"], counts
+    assert seconds < 60 or last < first + 4096 + first // 50, sizes
+
+
 def busy():
     with Service("tagger") as s:
         ran = subprocess.run([clattn, "serve", "--model", f"{work}/tagger", "--port",
@@ -768,7 +842,8 @@ def send_hostile(port, request):
     with socket.create_connection(("127.0.0.1", port)) as to:
         try:
             to.sendall(request)
-            to.shutdown(socket.SHUT_WR)
+            if len(request) % 2:  # the others stay open until the timeout
+                to.shutdown(socket.SHUT_WR)
             answer = to.makefile("rb").read()
         except OSError:
             pass  # the service has closed the connection
