@@ -167,6 +167,7 @@ static cla_status serve_folders_of(arguments *a)
     CLA_TRY(serve_open(&s));
     cla_status status = serve_models_open(&s.models, &s);
     status = status ? status : serve_run(&s, a->host, a->port);
+    serve_log_counts(&s);
     cli_tell_cut(usual.extra, usual.most, s.counts.cut, s.counts.texts);
     serve_models_leave(&s.models);
     serve_close(&s);

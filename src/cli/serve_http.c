@@ -2,10 +2,8 @@
  * all callbacks except done(). */
 #include <errno.h>
 #include <microhttpd.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/platform.h"
 #include "base/platform_socket.h"
@@ -13,6 +11,7 @@
 #include "cli/signals.h"
 
 #define JSON_TYPE "application/json"
+#define GETS      "GET, HEAD"
 
 /* A request of a connection. */
 typedef struct request {
@@ -28,6 +27,7 @@ typedef struct route {
     int kind; // serve_kind of a POST, or -1: GET
     cla_status (*get)(serve *s, request *r, cla_text *out); // appends the response
     const char *type;                                       // its content type
+    const char *methods;                                    // those that it takes
 } route;
 
 /* The number of requests whose responses are not yet sent. */
@@ -77,16 +77,16 @@ static cla_status get_translator(serve *s, request *r, cla_text *out)
 }
 
 static const route routes[] = {
-    { "/health", -1, get_health, JSON_TYPE },
-    { "/metrics", -1, get_metrics, "text/plain; version=0.0.4; charset=utf-8" },
-    { "/", -1, get_translator, "text/html; charset=utf-8" },
-    { "/languages", -1, get_translator, JSON_TYPE },
-    { "/frontend/settings", -1, get_translator, JSON_TYPE },
-    { "/translate", SERVE_TRANSLATE, NULL, JSON_TYPE },
-    { "/detect", SERVE_TRANSLATE, NULL, JSON_TYPE },
-    { "/tag", SERVE_TAG, NULL, JSON_TYPE },
-    { "/answer", SERVE_ANSWER, NULL, JSON_TYPE },
-    { NULL, -1, NULL, JSON_TYPE },
+    { "/health", -1, get_health, JSON_TYPE, GETS },
+    { "/metrics", -1, get_metrics, "text/plain; version=0.0.4; charset=utf-8", GETS },
+    { "/", -1, get_translator, "text/html; charset=utf-8", GETS },
+    { "/languages", -1, get_translator, JSON_TYPE, GETS ", POST" }, // Argos posts
+    { "/frontend/settings", -1, get_translator, JSON_TYPE, GETS },
+    { "/translate", SERVE_TRANSLATE, NULL, JSON_TYPE, "POST" },
+    { "/detect", SERVE_TRANSLATE, NULL, JSON_TYPE, "POST" },
+    { "/tag", SERVE_TAG, NULL, JSON_TYPE, "POST" },
+    { "/answer", SERVE_ANSWER, NULL, JSON_TYPE, "POST" },
+    { NULL, -1, NULL, JSON_TYPE, "" },
 };
 
 /* ---- responses ------------------------------------------------------------------- */
@@ -112,8 +112,7 @@ static void add_headers(const serve *s, const request *r, bool draining,
         MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
     }
     if (r->job.code == 405) {
-        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW,
-                                r->route->kind < 0 ? "GET, HEAD" : "POST");
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, r->route->methods);
     }
     if (draining) {
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
@@ -156,12 +155,12 @@ static enum MHD_Result respond_get(serve *s, request *r,
     if (r->route->get(s, r, &out)) {
         serve_refuse(&r->job, 500, "%s", cla_error());
     }
-    if (!r->job.code) {
+    if (r->job.code) {
+        cla_text_free(&out);
+    } else {
         r->job.code = 200;
         r->job.body = out.data;
-        out = (cla_text){ 0 };
     }
-    cla_text_free(&out);
     return respond(s, r, connection);
 }
 
@@ -208,12 +207,17 @@ static bool check_body(const serve *s, request *r, struct MHD_Connection *connec
     return true;
 }
 
+static bool takes(const route *to, const char *method)
+{
+    const size_t size = strlen(method);
+    const char *at = size ? strstr(to->methods, method) : NULL;
+    return at && (at == to->methods || at[-1] == ' ') && (at[size] == ',' || !at[size]);
+}
+
 static void refuse_route(const serve *s, request *r, const char *method)
 {
     static const char *const paths[] = { "/translate", "/tag", "/answer" };
     const route *to = r->route;
-    const bool get = strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
-                     strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
     if (to->path && *s->origin && strcmp(method, MHD_HTTP_METHOD_OPTIONS) == 0) {
         r->job.code = 204; // a browser asks before a page of another server may
         r->job.body = strdup("");
@@ -223,9 +227,8 @@ static void refuse_route(const serve *s, request *r, const char *method)
         serve_refuse(&r->job, 404,
                      "no such path; there are %s, /health, /metrics and /languages",
                      paths[s->kind]);
-    } else if (to->kind < 0 ? !get : strcmp(method, MHD_HTTP_METHOD_POST) != 0) {
-        serve_refuse(&r->job, 405, "%s takes %s", to->path,
-                     to->kind < 0 ? "GET" : "POST");
+    } else if (!takes(to, method)) {
+        serve_refuse(&r->job, 405, "%s takes %s", to->path, to->methods);
     } else if (to->kind >= 0 && to->kind != (int)s->kind) {
         serve_refuse(&r->job, 404, "%s: the model is a %s, which has %s", to->path,
                      s->kind_name, paths[s->kind]);
@@ -393,6 +396,5 @@ cla_status serve_run(serve *s, const char *address, int port)
     }
     const cla_status status = serve_until_signal(s, daemon, address, port);
     MHD_stop_daemon(daemon);
-    serve_log_counts(s);
     return status;
 }

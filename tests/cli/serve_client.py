@@ -138,12 +138,13 @@ def translator():
         languages = json.loads(s.raw("GET", "/languages")[2])
         equal([x["code"] for x in languages], ["en", "de"])
         equal(languages[0]["targets"], ["de"])
+        equal(s.raw("POST", "/languages", b"")[2], s.raw("GET", "/languages")[2])
         equal(json.loads(s.raw("GET", "/health")[2]), {"status": "ok", "model": "translator"})
         equal(s.raw("HEAD", "/health")[0], 200)
-        equal(s.metric('requests_total{status="200"}'), 6 + len(lines))
+        equal(s.metric('requests_total{status="200"}'), 8 + len(lines))
         equal(s.metric("texts_total"), 3 * len(lines))
         equal(s.metric("queue_texts"), 0)
-        equal(s.metric('request_seconds_bucket{le="+Inf"}'), 6 + len(lines) + 3)
+        equal(s.metric('request_seconds_bucket{le="+Inf"}'), 8 + len(lines) + 3)
         log = s.stop(signal.SIGINT)
         assert not any(x and x in log for x in lines), "texts are in the log"
     with Service("translator", "--beam", "4", "--batch", "3") as s:
@@ -352,7 +353,8 @@ def errors():
         refused(post(b"{}", path="/tag"), 404, "the model is a translator, which has /translate")
         for method, path, allow in (("GET", "/translate", "POST"), ("PUT", "/translate", "POST"),
                                     ("POST", "/health", "GET, HEAD"),
-                                    ("DELETE", "/metrics", "GET, HEAD")):
+                                    ("DELETE", "/metrics", "GET, HEAD"), ("ET", "/health", "GET, HEAD"),
+                                    ("PUT", "/languages", "GET, HEAD, POST")):
             answer = s.raw(method, path)
             refused(answer, 405, path)
             equal(answer[1]["Allow"], allow)

@@ -64,6 +64,7 @@ marian() {
     if old; then four=("$folder/peers-4"); else without 'marian with release 4'; fi
     "$python" marian.py "$clattn" "$seed" "${four[@]}"
 }
+argos() { "$python" argos.py "$clattn" "$seed"; }
 libretranslate() { "$python" libretranslate.py "$clattn" "$seed"; }
 alignments() { "$python" alignments.py "$clattn" "$seed"; }
 m2m() { "$python" m2m.py "$clattn" "$seed"; }
@@ -91,6 +92,7 @@ if get libretranslatepy; then
 else
     without libretranslate
 fi
+if get argostranslate; then compare argos argos; else without argos; fi
 if old; then compare squad squad; else without squad; fi
 if get torch transformers sentencepiece protobuf; then
     compare stored stored
@@ -107,7 +109,7 @@ else
     for name in stored marian alignments m2m ct2 ct2_import; do without "$name"; done
 fi
 "$folder/peers/bin/pip" list 2>/dev/null |
-    grep -E '^(sacrebleu|pycocoevalcap|subword-nmt|conllu|transformers|torch|ctranslate2|libretranslatepy) '
+    grep -E '^(sacrebleu|pycocoevalcap|subword-nmt|conllu|transformers|torch|ctranslate2|libretranslatepy|argostranslate) '
 echo "$inputs inputs compared, $differences differences, $missing comparisons not run," \
     "seed $seed${failed:+; failed:$failed}"
 [ -z "$failed" ] && [ "$inputs" -gt 0 ]
