@@ -3,7 +3,7 @@
 # usage: tools/nightly.sh [PART...]
 #
 # Parts, all of them by default: calls errors leaks kills interrupts damages mpi fuzz
-# expressions hostile tidy musl recipes peers fresh pages devices gpu soak.
+# expressions hostile load tidy musl recipes peers fresh pages devices gpu soak.
 #
 #   calls    each call of eight scenarios fails once, and from there on; NIGHTLY_CALLS=paths
 #            takes one call of each path to it
@@ -24,6 +24,7 @@
 #   fuzz     every fuzz target
 #   expressions  random expressions of custom attention, and programs of them
 #   hostile  requests to the service that are no requests
+#   load     64 clients of the service, some of which leave; its memory must not grow
 #   tidy     clang-tidy, its analyzer as deep as it goes
 #   soak     runtimes and training steps; memory must not grow
 #
@@ -32,8 +33,9 @@
 #
 # Sizes: NIGHTLY_CALLS (every), NIGHTLY_LEAKS (1000), NIGHTLY_KILLS (1000),
 # NIGHTLY_INTERRUPTS (20), NIGHTLY_DAMAGES (5000), NIGHTLY_MPI (100), NIGHTLY_FUZZ (1000000),
-# NIGHTLY_EXPRESSIONS (1000000), NIGHTLY_HOSTILE (10000), NIGHTLY_DEVICES (120, minutes for
-# each implementation), NIGHTLY_SOAK (8, hours). JOBS is how many cases run at once (default 2).
+# NIGHTLY_EXPRESSIONS (1000000), NIGHTLY_HOSTILE (10000), NIGHTLY_LOAD (600, seconds),
+# NIGHTLY_DEVICES (120, minutes for each implementation), NIGHTLY_SOAK (8, hours). JOBS is how
+# many cases run at once (default 2).
 #
 # A round that was interrupted goes on where it stopped: each part keeps a log of its cases
 # in build-nightly/logs. What ends is written to build-nightly/figures.jsonl, a line a part,
@@ -44,7 +46,7 @@ cd "$(dirname "$0")/.." || exit 2
 counting=yes
 set +e
 build=build-nightly logs=build-nightly/logs
-all='calls errors leaks kills interrupts damages mpi fuzz expressions hostile tidy musl recipes peers fresh pages devices gpu soak'
+all='calls errors leaks kills interrupts damages mpi fuzz expressions hostile load tidy musl recipes peers fresh pages devices gpu soak'
 seed=${NIGHTLY_SEED:-$(date +%Y%m%d)}
 read -ra parts <<<"${*:-$all}"
 for part in "${parts[@]}"; do
@@ -133,6 +135,10 @@ expressions() {
 hostile() {
     CLATTN_HOSTILE="${NIGHTLY_HOSTILE:-10000}" CLATTN_SEED="$seed" \
         tests/cli/serve.sh . "$program" hostile
+}
+
+load() {
+    CLATTN_LOAD="${NIGHTLY_LOAD:-600}" tests/cli/serve.sh . "$program" load
 }
 
 tidy() {

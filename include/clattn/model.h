@@ -146,6 +146,7 @@ typedef struct cla_translate_options {
     const char *source;    // one of cla_model_sources; NULL: the folder's
     const char *target;    // one of cla_model_targets; NULL: the folder's, or what each
                            // line begins with
+    int64_t detail;        // 1: cla_model_detail tells pieces and links of words
 } cla_translate_options;
 
 /* A translation of a line. Its probability is the product of those of its n pieces,
@@ -187,12 +188,39 @@ CLA_API cla_status cla_model_translate(cla_model *model, cla_translation *transl
  * scored   out  [count]
  * lines    in   [count] UTF-8, without line ends
  * targets  in   [count] the same
- * options  in   NULL for {0}; only length_penalty and batch matter
+ * options  in   NULL for {0}; only length_penalty, batch and detail matter
  *
  * Errors: those of cla_model_translate. */
 CLA_API cla_status cla_model_score(cla_model *model, cla_translation *scored,
                                    const char *const *lines, const char *const *targets,
                                    size_t count, const cla_translate_options *options);
+
+/* A word of a line, and the word of its translation that was written while the network
+ * attended to it. Words are runs of bytes between ASCII blanks, numbered from 0; a
+ * prefix ">>x<<" is none. */
+typedef struct cla_word_link {
+    int32_t source, target;
+} cla_word_link;
+
+/* What a translation is made of. */
+typedef struct cla_translation_detail {
+    size_t pieces;            // with the ends of its sentences
+    const char *const *piece; // [pieces] as the vocabulary names them
+    const double *logp;       // [pieces] natural logarithms of their probabilities; the
+                              // sum is that of the translation
+    size_t links;
+    const cla_word_link *link; // [links] in the order of the translation's words
+} cla_translation_detail;
+
+/* Tells what the i-th translation of the last call is made of, if its options had
+ * `detail`; otherwise, and for one that the beam did not find, nothing. It is the
+ * model's until it translates again or is freed. A word w has a link to the word v with
+ * the most of the sum over pieces t of w and j of v of a[t,j], with a the attention of
+ * the decoder's last layer at the step that gives piece t, the mean over its heads.
+ *
+ * Errors: CLA_E_USAGE (no i-th translation), CLA_E_NOMEM. Source: Garg et al. 2019. */
+CLA_API cla_status cla_model_detail(cla_model *model, cla_translation_detail *detail,
+                                    size_t i);
 
 /* The number of lines of the last call whose best translation reached its greatest
  * length before its own end. */

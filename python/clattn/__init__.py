@@ -32,7 +32,7 @@ from clattn._api import (
 from clattn._library import version
 from clattn.errors import *  # noqa: F403
 from clattn.errors import __all__ as _errors
-from clattn.model import Model, Quatrain, Quote, Translation
+from clattn.model import Alignment, Model, Quatrain, Quote, Translation
 from clattn.ops import *  # noqa: F403
 from clattn.ops import __all__ as _operators
 from clattn.program import (
@@ -52,6 +52,7 @@ from clattn.tensor import Ragged, Tensor
 
 __all__ = [
     "Activation",
+    "Alignment",
     "Baseline",
     "ConvMethod",
     "Device",

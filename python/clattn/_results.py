@@ -27,6 +27,20 @@ class Translation:
 
 
 @dataclass(frozen=True)
+class Alignment:
+    """What a translation is made of.
+
+    pieces  (piece, natural logarithm of its probability), with the ends of sentences
+    links   (word of the line, word of the translation), from 0: each word of the
+            translation has the one to which the network attended most
+    """
+
+    text: str
+    pieces: list[tuple[str, float]]
+    links: list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
 class Quote:
     """An answer: passage[start:stop] of the passage with this number. logp is the
     logarithm of its probability."""

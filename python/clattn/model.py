@@ -14,6 +14,7 @@ from clattn import _arguments as arguments
 from clattn._api import QUATRAIN_LINES, Weights
 from clattn._library import check, filled, library, struct, text
 from clattn._results import (
+    Alignment,
     Quatrain,
     Quote,
     Translation,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["Model", "Quatrain", "Quote", "Translation"]
+__all__ = ["Alignment", "Model", "Quatrain", "Quote", "Translation"]
 
 
 _WATCH = ctypes.CFUNCTYPE(
@@ -196,6 +197,33 @@ class Model(Owned):
         search = {"length_penalty": length_penalty, "batch": batch}
         given = as_texts("score", "targets", targets)
         return self._translate("score", lines, given, search)
+
+    def align(
+        self,
+        lines: Sequence[str],
+        targets: Sequence[str] | None = None,
+        beam: int = 1,
+        length_penalty: float = 0.6,
+        batch: int = 32,
+    ) -> list[Alignment]:
+        """Pieces and links of words: of the translation of each line, or of targets."""
+        search = {
+            "beam": beam,
+            "length_penalty": length_penalty,
+            "batch": batch,
+            "detail": 1,
+        }
+        given = None if targets is None else as_texts("align", "targets", targets)
+        with self.runtime.lock:  # until the details are read
+            rows = self._translate("align", lines, given, search)
+            return [self._detail(i, row.text) for i, row in enumerate(rows)]
+
+    def _detail(self, i: int, said: str) -> Alignment:
+        d = struct("cla_translation_detail")()
+        self._check(library().cla_model_detail(self.pointer, ctypes.byref(d), i))
+        pieces = [(text(d.piece[k]), d.logp[k]) for k in range(d.pieces)]
+        links = [(d.link[k].source, d.link[k].target) for k in range(d.links)]
+        return Alignment(said, pieces, links)
 
     def _translate(
         self,

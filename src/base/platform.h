@@ -224,8 +224,11 @@ void cla_os_copy_end(int64_t copy);
 /* From now on the first signal is noted in *result, the second of its kind ends the
  * program. */
 const volatile int *cla_os_catch_stop(void);
-/* Waits for the first signal after cla_os_catch_stop. */
-void cla_os_await_stop(void);
+/* From now on SIGHUP is noted, too; Windows has none. Call cla_os_catch_stop first. */
+void cla_os_catch_reload(void);
+/* Waits for the first signal after cla_os_catch_stop. Returns false for a SIGHUP, which
+ * is forgotten then. */
+bool cla_os_await_stop(void);
 /* From now on a signal prints a text and ends the program with 128 + its number. */
 void cla_os_leave_on_stop(const char *text);
 /* Holds signals back until hold is false. */

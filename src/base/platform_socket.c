@@ -64,3 +64,11 @@ bool cla_os_listen(int *fd, int *port, const char *address, const char **why)
     errno = EADDRNOTAVAIL;
     return false;
 }
+
+bool cla_os_ended(int fd)
+{
+    char byte;
+    const ssize_t n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n == 0 ||
+           (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}

@@ -1,4 +1,4 @@
-/* platform_socket.h - a listening socket. */
+/* platform_socket.h - a listening socket, and connections. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,3 +11,6 @@
  *
  * Returns whether it listens. */
 bool cla_os_listen(int *fd, int *port, const char *address, const char **why);
+
+/* Returns whether the other end of a connection will send no more, or is gone. */
+bool cla_os_ended(int fd);

@@ -65,7 +65,7 @@ bool cla_os_allow_tiles(void)
 
 /* ---- signals --------------------------------------------------------------- */
 
-static volatile int noted;
+static volatile int noted, again;
 static sem_t arrived;
 
 static void note(int signal)
@@ -87,11 +87,27 @@ const volatile int *cla_os_catch_stop(void)
     return &noted;
 }
 
-void cla_os_await_stop(void)
+static void note_reload(int signal)
 {
-    while (!noted) {
+    const int before = errno;
+    again = signal;
+    sem_post(&arrived);
+    errno = before;
+}
+
+void cla_os_catch_reload(void)
+{
+    const struct sigaction action = { .sa_handler = note_reload };
+    sigaction(SIGHUP, &action, NULL);
+}
+
+bool cla_os_await_stop(void)
+{
+    while (!noted && !again) {
         sem_wait(&arrived);
     }
+    again = 0;
+    return noted != 0;
 }
 
 static const char *last_words;

@@ -109,11 +109,14 @@ const volatile int *cla_os_catch_stop(void)
     return &noted;
 }
 
-void cla_os_await_stop(void)
+void cla_os_catch_reload(void) {}
+
+bool cla_os_await_stop(void)
 {
     while (!noted) {
         WaitForSingleObject(arrived, INFINITE);
     }
+    return true;
 }
 
 void cla_os_leave_on_stop(const char *text)

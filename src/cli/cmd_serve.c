@@ -1,14 +1,15 @@
 /* cmd_serve.c - clattn serve: serves a trained model over HTTP. */
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/model.h"
 #include "cli/serve.h"
+#include "tasks/model.h"
 
 typedef struct arguments {
-    const char *device, *model[SERVE_MODELS], *weights, *host, *origin;
-    int models, port, workers;
+    const char *weights, *host, *origin;
+    int port;
     bool whole;
+    serve_folders folders;
     serve_limits limits;
 } arguments;
 
@@ -16,29 +17,61 @@ typedef struct arguments {
 
 static cla_status take_model(void *arguments_, const char *value)
 {
-    arguments *a = arguments_;
-    if (a->models == SERVE_MODELS) {
+    serve_folders *f = &((arguments *)arguments_)->folders;
+    if (f->count == SERVE_MODELS) {
         return cla_fail(CLA_E_USAGE, "--model: more than %d", SERVE_MODELS);
     }
-    a->model[a->models++] = value;
+    f->folder[f->count++] = value;
     return *value ? CLA_OK : cla_fail(CLA_E_USAGE, "--model is empty");
 }
 
+/* Takes a number of bytes, which K, M, G or T may follow: times 1024, once to four
+ * times. */
+static cla_status take_memory(void *arguments_, const char *value)
+{
+    static const char units[] = "KMGT";
+    const size_t size = strlen(value);
+    const char *unit = size ? strchr(units, value[size - 1]) : NULL;
+    char number[32] = "";
+    double bytes = 0;
+    if (size < sizeof number) {
+        memcpy(number, value, unit ? size - 1 : size);
+    }
+    const bool read = cla_parse_double(number, &bytes);
+    for (const char *u = units; unit && u <= unit; u++) {
+        bytes *= 1024;
+    }
+    if (!read || !(bytes >= 1 && bytes <= 1e18)) {
+        return cla_fail(CLA_E_USAGE,
+                        "--memory is '%.40s', must be bytes such as 800M "
+                        "or 2G",
+                        value);
+    }
+    ((arguments *)arguments_)->folders.memory = (uint64_t)bytes;
+    return CLA_OK;
+}
+
 static const cli_option options[] = {
-    CLI_DEVICE(arguments, device),
+    CLI_DEVICE(arguments, folders.device),
     CLI_PRECISION,
     { "model", 'm', "DIR",
       "folder of a translator, a tagger or a reader; several translators serve the "
       "languages of each",
-      CLI_TAKE, .at = offsetof(arguments, model), .needed = true, .take = take_model },
+      CLI_TAKE, .at = offsetof(arguments, folders.folder), .needed = true,
+      .take = take_model },
     CLI_WEIGHTS(arguments, weights),
+    { "memory", 'M', "BYTES",
+      "hold weights of so many bytes, such as 2G: models are loaded when they are "
+      "asked "
+      "for, and the least recently used go (all models stay)",
+      CLI_TAKE, .take = take_memory },
     { "host", 'H', "ADDRESS", "numeric address to listen at (127.0.0.1)", CLI_TEXT,
       .at = offsetof(arguments, host) },
     { "port", 'p', "N", "port to listen at, 0: any that is free (5000)", CLI_INT,
       .at = offsetof(arguments, port), .low = 0, .high = 65535 },
     { "batch", 'b', "N", "texts worked on together, of all clients (32)", CLI_INT,
       LIMIT(batch), .low = 1, .high = 1 << 16 },
-    CLI_WORKERS(arguments, workers, "1: the whole device"),
+    CLI_WORKERS(arguments, folders.workers, "1: the whole device"),
     { "wait", 't', "MS", "how long a batch waits for more texts (10)", CLI_INT,
       LIMIT(wait_ms), .low = 0, .high = 60000 },
     { "queue", 'q', "N", "texts that wait; more get status 503 (1024)", CLI_INT,
@@ -72,14 +105,15 @@ const cli_usage cli_serve_usage = {
         "Serves a trained model over HTTP: POST /translate, /tag or /answer with JSON, "
         "GET /health, /metrics, /languages and /frontend/settings. Prints its address, "
         "and runs until SIGTERM or SIGINT; requests that it has accepted are answered "
-        "first.",
+        "first. SIGHUP reads the models again.",
     .more =
         "  clattn serve --model runs/m --beam 4\n"
         "  curl -d '{\"q\": \"the red dog runs.\"}' http://127.0.0.1:5000/translate",
 };
 
-/* Sets the kind of service that suits the model, and the default of --max-words. */
-static cla_status choose(serve *s, serve_limits *limits)
+/* Sets the kind of service that suits the first model, and the default of
+ * --max-words. */
+static cla_status choose(serve *s, const char *kind, serve_limits *limits)
 {
     static const struct {
         const char *kind;
@@ -90,8 +124,9 @@ static cla_status choose(serve *s, serve_limits *limits)
         [SERVE_ANSWER] = { "reader", 20000 },
     };
     for (int i = 0; i <= SERVE_ANSWER; i++) {
-        if (strcmp(cla_model_kind(s->model), known[i].kind) == 0) {
+        if (strcmp(kind, known[i].kind) == 0) {
             s->kind = (serve_kind)i;
+            s->kind_name = known[i].kind;
             limits->max_words =
                 limits->max_words ? limits->max_words : known[i].max_words;
             return CLA_OK;
@@ -100,89 +135,42 @@ static cla_status choose(serve *s, serve_limits *limits)
     return cla_fail(CLA_E_USAGE,
                     "serve needs a translator, a tagger or a reader: this "
                     "is a %s",
-                    cla_model_kind(s->model));
+                    kind);
 }
 
-/* The translators of a service, on one device. */
-typedef struct translators {
-    serve_translator item[SERVE_MODELS];
-    int count;
-} translators;
-
-/* Opens the translators behind the first one. */
-static cla_status open_others(const arguments *a, const serve *s, cla_runtime *rt,
-                              translators *all)
+/* Looks at the first model: its kind, and the limits of its translations. */
+static cla_status look(arguments *a, serve *s, cla_translate_options *usual)
 {
-    cla_model_options how = { 0 };
-    CLA_TRY(cla_weights_parse(a->weights, &how.weights));
-    all->item[all->count++].model = s->model;
-    while (all->count < a->models) {
-        cla_model **to = &all->item[all->count].model;
-        CLA_TRY(cla_model_open(to, rt, a->model[all->count], &how));
-        all->count++;
-        const char *kind = cla_model_kind(*to);
-        if (s->kind != SERVE_TRANSLATE || strcmp(kind, "translator") != 0) {
-            return cla_fail(
-                CLA_E_USAGE, "several models have to be translators: %s holds a %s",
-                a->model[s->kind == SERVE_TRANSLATE ? all->count - 1 : 0],
-                s->kind == SERVE_TRANSLATE ? kind : cla_model_kind(s->model));
-        }
+    cla_model *first = NULL;
+    uint64_t bytes = 0;
+    CLA_TRY(cla_weights_parse(a->weights, &a->folders.weights));
+    CLA_TRY(
+        cla_model_outline(&first, a->folders.folder[0], a->folders.weights, &bytes));
+    cla_status status = choose(s, cla_model_kind(first), &a->limits);
+    if (!status && s->kind == SERVE_TRANSLATE) {
+        status = cla_model_translate_usual(first, usual);
     }
-    return CLA_OK;
-}
-
-static cla_status serve_models(arguments *a, serve *s, translators *all)
-{
-    cla_translate_options usual = { 0 };
-    for (int i = 0; i < all->count; i++) {
-        if (s->kind == SERVE_TRANSLATE) {
-            CLA_TRY(serve_read_languages(&all->item[i], s->limits));
-        }
-        CLA_TRY(cli_model_hire(all->item[i].model, a->workers));
-    }
-    if (s->kind == SERVE_TRANSLATE) {
-        CLA_TRY(cla_model_translate_usual(s->model, &usual));
-    }
-    CLA_TRY(serve_open(s));
-    if (s->kind == SERVE_TRANSLATE && serve_detector_new(&s->detector, s)) {
-        snprintf(s->no_detector, sizeof s->no_detector, "%s", cla_error());
-    }
-    const cla_status status = serve_run(s, a->host, a->port);
-    serve_detector_free(&s->detector);
-    cli_tell_cut(usual.extra, usual.most, s->counts.cut, s->counts.texts);
-    serve_close(s);
+    cla_model_free(&first);
     return status;
 }
 
-static cla_status serve_opened(arguments *a, const cli_model *m)
+static cla_status serve_folders_of(arguments *a)
 {
-    translators *all = NULL;
-    serve s = { .model = m->model,
+    serve s = { .folders = &a->folders,
                 .limits = &a->limits,
-                .workers = a->workers,
+                .workers = a->folders.workers,
                 .whole = a->whole,
                 .origin = strcmp(a->origin, "none") ? a->origin : "" };
-    CLA_TRY(choose(&s, &a->limits));
-    CLA_TRY(cla_alloc(&all, 1, sizeof *all));
-    cla_status status = open_others(a, &s, m->rt, all);
-    s.translator = all->item;
-    s.translators = all->count;
-    status = status ? status : serve_models(a, &s, all);
-    for (int i = 1; i < all->count; i++) {
-        cla_model_free(&all->item[i].model);
-    }
-    free(all);
-    return status;
-}
-
-static cla_status serve_folders(arguments *a)
-{
-    cli_model m;
+    cla_translate_options usual = { 0 };
     CLA_TRY(serve_available());
-    cla_status status =
-        cli_model_open(&m, a->device, a->model[0], a->weights, NULL, NULL);
-    status = status ? status : serve_opened(a, &m);
-    cli_model_close(&m);
+    CLA_TRY(look(a, &s, &usual));
+    CLA_TRY(serve_open(&s));
+    cla_status status = serve_models_open(&s.models, &s);
+    status = status ? status : serve_run(&s, a->host, a->port);
+    serve_log_counts(&s);
+    cli_tell_cut(usual.extra, usual.most, s.counts.cut, s.counts.texts);
+    serve_models_leave(&s.models);
+    serve_close(&s);
     return status;
 }
 
@@ -192,7 +180,7 @@ int cli_serve(int argc, char **argv)
         .host = "127.0.0.1",
         .origin = "*",
         .port = 5000,
-        .workers = 1,
+        .folders = { .workers = 1 },
         .limits = { .batch = 32,
                     .wait_ms = 10,
                     .queue = 1024,
@@ -202,6 +190,6 @@ int cli_serve(int argc, char **argv)
                     .alpha = -1 },
     };
     cla_status status = cli_read(&cli_serve_usage, argc, argv, &a);
-    status = status ? status : serve_folders(&a);
+    status = status ? status : serve_folders_of(&a);
     return status ? cli_fail_data(status) : CLI_OK;
 }

@@ -13,7 +13,7 @@ typedef struct arguments {
     const char *device, *model, *weights, *given, *source, *target, *format;
     int beam, best, batch, ahead, max_words, workers;
     double alpha;
-    bool scores, unbuffered, whole;
+    bool scores, align, pieces, unbuffered, whole;
 } arguments;
 
 static const cli_option options[] = {
@@ -47,6 +47,15 @@ static const cli_option options[] = {
       "log probability, score under the length penalty and translation, with tabs "
       "between them",
       CLI_FLAG, .at = offsetof(arguments, scores) },
+    { "align", 'l', NULL,
+      "behind a tab, words of the line and of the translation that belong together: "
+      "0-0 "
+      "1-2 ..., from 0, by the decoder's attention",
+      CLI_FLAG, .at = offsetof(arguments, align) },
+    { "pieces", 'p', NULL,
+      "behind a tab, pieces of the translation and their log probabilities: PIECE:LOGP "
+      "...",
+      CLI_FLAG, .at = offsetof(arguments, pieces) },
     { "given", 'g', "FILE",
       "write both numbers of the translations in FILE instead, a line each", CLI_TEXT,
       .at = offsetof(arguments, given) },
@@ -85,15 +94,20 @@ static cla_status check_format(const arguments *a)
         return cla_fail(CLA_E_USAGE, "--format is '%s', must be text, html or markdown",
                         a->format);
     }
-    const char *other = a->best > 1     ? "nbest"
-                        : a->given      ? "given"
-                        : a->scores     ? "scores"
-                        : a->max_words  ? "max-words"
-                        : a->unbuffered ? "unbuffered"
-                                        : NULL;
-    return format && other ? cla_fail(CLA_E_USAGE, "--format %s and --%s: one of them",
-                                      a->format, other)
-                           : CLA_OK;
+    const struct {
+        bool given;
+        const char *name;
+    } others[] = { { a->best > 1, "nbest" },       { a->given, "given" },
+                   { a->scores, "scores" },        { a->align, "align" },
+                   { a->pieces, "pieces" },        { a->max_words, "max-words" },
+                   { a->unbuffered, "unbuffered" } };
+    for (size_t i = 0; format && i < sizeof others / sizeof *others; i++) {
+        if (others[i].given) {
+            return cla_fail(CLA_E_USAGE, "--format %s and --%s: one of them", a->format,
+                            others[i].name);
+        }
+    }
+    return CLA_OK;
 }
 
 static cla_status check(const void *arguments_)
@@ -136,12 +150,34 @@ typedef struct stream {
     size_t count, limit, number, cut; // cut: best translations at the longest length
 } stream;
 
-static void print(const arguments *a, const cla_translation *t)
+/* Prints the columns of --align and --pieces. */
+static cla_status print_detail(const stream *s, size_t i)
 {
+    cla_translation_detail d;
+    CLA_TRY(cla_model_detail(s->model, &d, i));
+    for (size_t k = 0; k < d.links && s->a->align; k++) {
+        printf("%c%d-%d", k ? ' ' : '\t', d.link[k].source, d.link[k].target);
+    }
+    fputs(s->a->align && !d.links ? "\t" : "", stdout);
+    for (size_t k = 0; k < d.pieces && s->a->pieces; k++) {
+        printf("%c%s:%.6f", k ? ' ' : '\t', d.piece[k], d.logp[k]);
+    }
+    fputs(s->a->pieces && !d.pieces ? "\t" : "", stdout);
+    return CLA_OK;
+}
+
+/* Prints the i-th translation. */
+static cla_status print(const stream *s, size_t i)
+{
+    const arguments *a = s->a;
+    const cla_translation *t = &s->out[i];
     if (a->scores || a->given) {
         printf("%.6f\t%.6f%s", t->logp, t->score, a->given ? "" : "\t");
     }
-    puts(a->given ? "" : t->text);
+    fputs(a->given ? "" : t->text, stdout);
+    CLA_TRY(a->align || a->pieces ? print_detail(s, i) : CLA_OK);
+    putchar('\n');
+    return CLA_OK;
 }
 
 /* Hires the workers of --workers; by default as many as suit the device, once there is
@@ -174,7 +210,7 @@ static cla_status flush(stream *s)
     cla_status status = s->count ? work(s) : CLA_OK;
     const size_t results = s->count * (size_t)s->a->best;
     for (size_t i = 0; i < results && !status; i++) {
-        print(s->a, &s->out[i]);
+        status = print(s, i);
     }
     s->cut += s->count && !status ? cla_model_cut(s->model) : 0;
     for (size_t i = 0; i < s->count; i++) {
@@ -267,6 +303,7 @@ static cla_translate_options options_of(const arguments *a,
         .source = a->source,
         .target = a->target,
         .split = !a->whole && !a->given,
+        .detail = a->align || a->pieces,
     };
 }
 

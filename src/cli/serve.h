@@ -5,6 +5,7 @@
  *   serve_request.c  turns the body of a request into a job
  *   serve_translate.c  what is special about translations
  *   serve_languages.c  which translator answers a request
+ *   serve_models.c   which models are in memory, and new ones in their place
  *   serve_queue.c    the bounded queue and the worker threads
  *   serve_work.c     runs a batch of texts through the model
  *   serve_metrics.c  counters in the text format of Prometheus
@@ -31,19 +32,52 @@ typedef struct serve_limits {
     double alpha;        // their length penalty; below 0: each model's own
 } serve_limits;
 
-/* A translator of the service, and what it translates; see cla_model_languages,
- * cla_model_sources and cla_model_targets. */
-typedef struct serve_translator {
-    cla_model *model;
+/* A model of the service, in memory or not. What is below `source` is a translator's:
+ * see cla_model_languages, cla_model_sources and cla_model_targets. */
+typedef struct serve_model {
+    const char *folder;
+    uint64_t bytes;   // of its weights and those of its workers
+    cla_model *model; // NULL: not in memory
+    int holders;      // workers that use it
+    int64_t held;     // when one of them last began to
     const char *source, *target;
     bool any;
     const char *const *targets;        // [target_count]
     size_t target_count, source_count; // of sources: the same, or none
     int beam;
-    double alpha; // length penalty
-} serve_translator;
+    double alpha;   // length penalty
+    cla_text names; // what the names point into
+    const char **name;
+} serve_model;
 
 enum { SERVE_MODELS = 256 };
+
+/* Where the models of a service are, and how they are loaded. */
+typedef struct serve_folders {
+    const char *device;
+    const char *folder[SERVE_MODELS]; // [count]
+    int count, workers;
+    cla_weights weights;
+    uint64_t memory; // most bytes of all weights in memory; 0: all models stay there
+} serve_folders;
+
+typedef struct serve_detector serve_detector;
+
+/* The models as they were when the service began, or read them again. */
+typedef struct serve_models {
+    struct serve *s;
+    atomic_int users; // the service, and requests
+    cla_runtime *rt;
+    serve_model *item; // [count]
+    int count;
+    serve_detector *detector; // NULL: there is none
+    char no_detector[128];    // why
+    cla_mutex lock;           // guards the members below, and which models there are
+    cla_condition changed;
+    bool making_room, loading; // a worker does
+    int64_t clock;             // holds so far
+    uint64_t bytes;            // of the models in memory
+} serve_models;
 
 /* A line to translate, a sentence to tag or a question to answer. */
 typedef struct serve_text {
@@ -65,12 +99,13 @@ typedef struct serve_job {
     bool html;        // entries are documents: their texts are their parts
     cla_document *document; // [entries]
     size_t document_cap;
-    char *passage; // of questions to answer
-    size_t best;   // most answers to a question, or translations of a line
-    const serve_translator *with; // of translations
-    const char *source, *target;  // their languages; NULL: the model's
+    char *passage;        // of questions to answer
+    size_t best;          // most answers to a question, or translations of a line
+    serve_models *models; // of the service when the request came
+    serve_model *with;    // one of them
+    const char *source, *target; // their languages; NULL: the model's
     struct serve_pivot {
-        const serve_translator *with; // translates before; NULL: there is no pivot
+        serve_model *with; // translates before; NULL: there is no pivot
         const char *source, *target;
     } pivot;
     size_t taken;           // texts taken from the queue
@@ -85,9 +120,10 @@ typedef struct serve_job {
 enum { SERVE_CODES = 600, SERVE_BUCKETS = 12, SERVE_SIZES = 11 };
 
 typedef struct serve_counts {
-    uint64_t requests[SERVE_CODES];     // by status
-    uint64_t texts, batches, cut;       // cut: translations at the longest length
-    uint64_t size[SERVE_SIZES + 1];     // batches by texts; last: above all bounds
+    uint64_t requests[SERVE_CODES];          // by status
+    uint64_t texts, batches, cut;            // cut: translations at the longest length
+    uint64_t loads, reloads, failed_reloads; // of models; of all folders
+    uint64_t size[SERVE_SIZES + 1];          // batches by texts; last: above all bounds
     uint64_t bucket[SERVE_BUCKETS + 1]; // requests by latency; last: above all bounds
     double seconds;
 } serve_counts;
@@ -98,7 +134,7 @@ typedef struct serve_unit {
     serve_text *text;
 } serve_unit;
 
-/* A worker thread and its copy of the model. */
+/* A worker thread and its copy of each model. */
 typedef struct serve_worker {
     struct serve *s;
     int number;       // of the workers of each model
@@ -106,24 +142,21 @@ typedef struct serve_worker {
     cla_thread thread;
 } serve_worker;
 
-typedef struct serve_detector serve_detector;
-
 typedef struct serve {
     serve_kind kind;
-    cla_model *model;                   // the only one, or that of the first translator
-    const serve_translator *translator; // [translators] the first has `model`
-    int translators;
-    bool whole;               // texts are not cut into sentences
-    serve_detector *detector; // NULL: there is none
-    char no_detector[128];    // why
-    const char *origin;       // pages of this origin may ask, "*": all; "": none
-    serve_worker *worker;     // [workers]
+    const char *kind_name;
+    const serve_folders *folders;
+    bool whole;           // texts are not cut into sentences
+    const char *origin;   // pages of this origin may ask, "*": all; "": none
+    serve_worker *worker; // [workers]
     int workers;
     const serve_limits *limits;
-    void (*done)(serve_job *job); // called when a job has its code and body
+    void (*done)(serve_job *job);       // called when a job has its code and body
+    bool (*gone)(const serve_job *job); // whether its client has left; NULL: never
 
-    cla_mutex lock;     // guards the members below
-    cla_condition more; // signals a new job, or draining
+    cla_mutex lock;       // guards the members below
+    cla_condition more;   // signals a new job, or draining
+    serve_models *models; // for requests that come
     serve_job *head, **tail;
     size_t waiting; // texts
     bool draining;  // new jobs are refused
@@ -170,23 +203,47 @@ json_t *serve_alternatives(const serve_job *job, size_t entry);
 
 /* ---- serve_languages.c ---- */
 
-/* Notes the languages and the usual options of t->model. Errors: those of
+/* Notes the languages and the usual options of a translator. Errors: those of
  * cla_model_targets. */
-cla_status serve_read_languages(serve_translator *t, const serve_limits *limits);
+cla_status serve_read_languages(serve_model *t, cla_model *model,
+                                const serve_limits *limits);
 /* Reads a string that may be missing: *name is NULL then. Errors: CLA_E_INPUT. */
 cla_status serve_read_name(const json_t *object, const char *key, const char **name);
 /* Chooses the first translator that takes the source and the target of a request, or
  * two with a language between. The texts tell the source "auto". Errors:
  * CLA_E_INPUT. */
-cla_status serve_choose(const serve *s, serve_job *job, const json_t *object);
+cla_status serve_choose(serve_job *job, const json_t *object);
 /* Returns the response of /languages or /frontend/settings; NULL when out of memory. */
-json_t *serve_describe(const serve *s, const char *path);
+json_t *serve_describe(const serve_models *m, const char *path);
+
+/* ---- serve_models.c ---- */
+
+/* Reads the folders of s->folders. Without a limit of memory it loads all models,
+ * otherwise the first.
+ * Errors: CLA_E_USAGE (a model of another kind than the service, or one that is alone
+ * above the limit), those of cla_model_open and cla_model_hire. */
+cla_status serve_models_open(serve_models **out, serve *s);
+/* Gives the models for a request, and gives them back: the last user frees them. */
+serve_models *serve_models_take(serve *s);
+void serve_models_leave(serve_models **models);
+/* Reads the folders again. Requests that come from now on get the new models; without
+ * them, as a folder is damaged, the old ones stay, and the log tells. */
+void serve_reload(serve *s);
+/* Gives a worker a model until serve_release. It is loaded first when it is not in
+ * memory; the models that were held the longest ago go then, as many as the limit asks
+ * for. Waits while other workers hold too many. Who holds one must not ask for another.
+ * Errors: those of cla_model_open and cla_model_hire. */
+cla_status serve_hold(serve_models *m, serve_model *t, cla_model **model);
+void serve_release(serve_models *m, serve_model *t);
+/* Returns the model that a job's texts go through first. */
+serve_model *serve_first(const serve_job *job);
+uint64_t serve_models_bytes(serve_models *m); // of the weights in memory
 
 /* ---- serve_detect.c, or serve_detect_none.c where there is no libexttextcat ---- */
 
 /* Opens what tells the languages that translators read. Errors: CLA_E_USAGE (built
  * without the library), CLA_E_INPUT (it knows none of them), CLA_E_IO, CLA_E_NOMEM. */
-cla_status serve_detector_new(serve_detector **out, const serve *s);
+cla_status serve_detector_new(serve_detector **out, const serve_models *m);
 void serve_detector_free(serve_detector **detector);
 /* Returns a list of {"language", "confidence"}, likeliest first: the languages whose
  * n-grams fit about as well as the best, and 100 divided by their number. For the
@@ -218,16 +275,19 @@ cla_status serve_work(const serve_worker *w, size_t n);
 
 /* Counts a response. The caller does not hold lock. */
 void serve_count(serve *s, int code, int64_t began_ns);
-/* Counts translations that were cut. The caller does not hold lock. */
-void serve_count_cut(serve *s, size_t cut);
+/* Adds n to one of the counts. The caller does not hold lock. */
+void serve_count_add(serve *s, uint64_t *count, uint64_t n);
 /* Counts a batch of n texts. The caller holds lock. */
 void serve_count_batch(serve *s, size_t n);
 /* Appends all counters. Errors: CLA_E_NOMEM. */
-cla_status serve_metrics(serve *s, cla_text *out);
+cla_status serve_metrics(serve *s, serve_models *m, cla_text *out);
+/* Logs the number of requests with each status, for CLATTN_LOG=info. */
+void serve_log_counts(const serve *s);
 
 /* ---- serve_http.c, or serve_none.c where there is no libmicrohttpd ---- */
 
-/* Serves requests at address and port (0: any free port) until SIGINT or SIGTERM.
+/* Serves requests at address and port (0: any free port) until SIGINT or SIGTERM;
+ * SIGHUP reads the models again.
  * Errors: CLA_E_USAGE (not an address; built without libmicrohttpd), CLA_E_IO (cannot
  * listen, start or print the address), CLA_E_NOMEM. */
 cla_status serve_run(serve *s, const char *address, int port);

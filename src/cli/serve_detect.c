@@ -21,10 +21,10 @@ static bool is_of(const char *name, const char *code)
     return size && strncmp(name, code, size) == 0 && name[size] == '-';
 }
 
-static bool is_source(const serve *s, const char *name)
+static bool is_source(const serve_models *m, const char *name)
 {
-    for (int i = 0; i < s->translators; i++) {
-        const serve_translator *t = &s->translator[i];
+    for (int i = 0; i < m->count; i++) {
+        const serve_model *t = &m->item[i];
         for (size_t k = 0; k < t->source_count; k++) {
             if (is_of(name, t->targets[k])) {
                 return true;
@@ -38,7 +38,7 @@ static bool is_source(const serve *s, const char *name)
 }
 
 /* Appends the lines of libexttextcat's list whose language some translator reads. */
-static cla_status choose_lines(const serve *s, cla_text *out)
+static cla_status choose_lines(const serve_models *m, cla_text *out)
 {
     char *all = NULL, *next = NULL;
     size_t size = 0;
@@ -48,7 +48,7 @@ static cla_status choose_lines(const serve *s, cla_text *out)
          line = strtok_r(NULL, "\r\n", &next)) {
         const char *name = line + strcspn(line, " \t");
         name += strspn(name, " \t");
-        status = *line != '#' && is_source(s, name) ? cla_text_add(out, "%s\n", line)
+        status = *line != '#' && is_source(m, name) ? cla_text_add(out, "%s\n", line)
                                                     : CLA_OK;
     }
     free(all);
@@ -76,11 +76,11 @@ static cla_status open_list(serve_detector *d, const cla_text *list)
     return status;
 }
 
-cla_status serve_detector_new(serve_detector **out, const serve *s)
+cla_status serve_detector_new(serve_detector **out, const serve_models *m)
 {
     cla_text list = { 0 };
     CLA_TRY(cla_alloc(out, 1, sizeof **out));
-    cla_status status = choose_lines(s, &list);
+    cla_status status = choose_lines(m, &list);
     status = status || list.size ? status
                                  : cla_fail(CLA_E_INPUT, "libexttextcat knows none of "
                                                          "the models' languages");

@@ -1,9 +1,9 @@
 /* serve_detect_none.c - replaces serve_detect.c in a build without libexttextcat. */
 #include "cli/serve.h"
 
-cla_status serve_detector_new(serve_detector **out, const serve *s)
+cla_status serve_detector_new(serve_detector **out, const serve_models *m)
 {
-    (void)s;
+    (void)m;
     *out = NULL;
     return cla_fail(CLA_E_USAGE,
                     "clattn was built without libexttextcat (meson option detect)");

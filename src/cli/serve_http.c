@@ -2,10 +2,8 @@
  * all callbacks except done(). */
 #include <errno.h>
 #include <microhttpd.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/platform.h"
 #include "base/platform_socket.h"
@@ -13,6 +11,7 @@
 #include "cli/signals.h"
 
 #define JSON_TYPE "application/json"
+#define GETS      "GET, HEAD"
 
 /* A request of a connection. */
 typedef struct request {
@@ -28,6 +27,7 @@ typedef struct route {
     int kind; // serve_kind of a POST, or -1: GET
     cla_status (*get)(serve *s, request *r, cla_text *out); // appends the response
     const char *type;                                       // its content type
+    const char *methods;                                    // those that it takes
 } route;
 
 /* The number of requests whose responses are not yet sent. */
@@ -54,14 +54,13 @@ static cla_status get_health(serve *s, request *r, cla_text *out)
                      failed ? "the device failed" : "the service is shutting down");
         return CLA_OK;
     }
-    return take_json(
-        out, json_pack("{s:s,s:s}", "status", "ok", "model", cla_model_kind(s->model)));
+    return take_json(out,
+                     json_pack("{s:s,s:s}", "status", "ok", "model", s->kind_name));
 }
 
 static cla_status get_metrics(serve *s, request *r, cla_text *out)
 {
-    (void)r;
-    return serve_metrics(s, out);
+    return serve_metrics(s, r->job.models, out);
 }
 
 /* What only a translator has. */
@@ -70,24 +69,24 @@ static cla_status get_translator(serve *s, request *r, cla_text *out)
     const char *path = r->route->path;
     if (s->kind != SERVE_TRANSLATE) {
         serve_refuse(&r->job, 404, "%s: the model is a %s, no translator", path,
-                     cla_model_kind(s->model));
+                     s->kind_name);
         return CLA_OK;
     }
-    return path[1] ? take_json(out, serve_describe(s, path))
+    return path[1] ? take_json(out, serve_describe(r->job.models, path))
                    : cla_text_add(out, "%s", (const char *)serve_pages[0].text);
 }
 
 static const route routes[] = {
-    { "/health", -1, get_health, JSON_TYPE },
-    { "/metrics", -1, get_metrics, "text/plain; version=0.0.4; charset=utf-8" },
-    { "/", -1, get_translator, "text/html; charset=utf-8" },
-    { "/languages", -1, get_translator, JSON_TYPE },
-    { "/frontend/settings", -1, get_translator, JSON_TYPE },
-    { "/translate", SERVE_TRANSLATE, NULL, JSON_TYPE },
-    { "/detect", SERVE_TRANSLATE, NULL, JSON_TYPE },
-    { "/tag", SERVE_TAG, NULL, JSON_TYPE },
-    { "/answer", SERVE_ANSWER, NULL, JSON_TYPE },
-    { NULL, -1, NULL, JSON_TYPE },
+    { "/health", -1, get_health, JSON_TYPE, GETS },
+    { "/metrics", -1, get_metrics, "text/plain; version=0.0.4; charset=utf-8", GETS },
+    { "/", -1, get_translator, "text/html; charset=utf-8", GETS },
+    { "/languages", -1, get_translator, JSON_TYPE, GETS ", POST" }, // Argos posts
+    { "/frontend/settings", -1, get_translator, JSON_TYPE, GETS },
+    { "/translate", SERVE_TRANSLATE, NULL, JSON_TYPE, "POST" },
+    { "/detect", SERVE_TRANSLATE, NULL, JSON_TYPE, "POST" },
+    { "/tag", SERVE_TAG, NULL, JSON_TYPE, "POST" },
+    { "/answer", SERVE_ANSWER, NULL, JSON_TYPE, "POST" },
+    { NULL, -1, NULL, JSON_TYPE, "" },
 };
 
 /* ---- responses ------------------------------------------------------------------- */
@@ -113,8 +112,7 @@ static void add_headers(const serve *s, const request *r, bool draining,
         MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
     }
     if (r->job.code == 405) {
-        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW,
-                                r->route->kind < 0 ? "GET, HEAD" : "POST");
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, r->route->methods);
     }
     if (draining) {
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
@@ -157,12 +155,12 @@ static enum MHD_Result respond_get(serve *s, request *r,
     if (r->route->get(s, r, &out)) {
         serve_refuse(&r->job, 500, "%s", cla_error());
     }
-    if (!r->job.code) {
+    if (r->job.code) {
+        cla_text_free(&out);
+    } else {
         r->job.code = 200;
         r->job.body = out.data;
-        out = (cla_text){ 0 };
     }
-    cla_text_free(&out);
     return respond(s, r, connection);
 }
 
@@ -170,6 +168,14 @@ static enum MHD_Result respond_get(serve *s, request *r,
 static void done(serve_job *job)
 {
     MHD_resume_connection(job->connection);
+}
+
+/* Returns whether the client of a job has closed its connection, or its end of it. */
+static bool gone(const serve_job *job)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(job->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info && cla_os_ended(info->connect_fd);
 }
 
 /* ---- requests -------------------------------------------------------------------- */
@@ -201,12 +207,17 @@ static bool check_body(const serve *s, request *r, struct MHD_Connection *connec
     return true;
 }
 
+static bool takes(const route *to, const char *method)
+{
+    const size_t size = strlen(method);
+    const char *at = size ? strstr(to->methods, method) : NULL;
+    return at && (at == to->methods || at[-1] == ' ') && (at[size] == ',' || !at[size]);
+}
+
 static void refuse_route(const serve *s, request *r, const char *method)
 {
     static const char *const paths[] = { "/translate", "/tag", "/answer" };
     const route *to = r->route;
-    const bool get = strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
-                     strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
     if (to->path && *s->origin && strcmp(method, MHD_HTTP_METHOD_OPTIONS) == 0) {
         r->job.code = 204; // a browser asks before a page of another server may
         r->job.body = strdup("");
@@ -216,12 +227,11 @@ static void refuse_route(const serve *s, request *r, const char *method)
         serve_refuse(&r->job, 404,
                      "no such path; there are %s, /health, /metrics and /languages",
                      paths[s->kind]);
-    } else if (to->kind < 0 ? !get : strcmp(method, MHD_HTTP_METHOD_POST) != 0) {
-        serve_refuse(&r->job, 405, "%s takes %s", to->path,
-                     to->kind < 0 ? "GET" : "POST");
+    } else if (!takes(to, method)) {
+        serve_refuse(&r->job, 405, "%s takes %s", to->path, to->methods);
     } else if (to->kind >= 0 && to->kind != (int)s->kind) {
         serve_refuse(&r->job, 404, "%s: the model is a %s, which has %s", to->path,
-                     cla_model_kind(s->model), paths[s->kind]);
+                     s->kind_name, paths[s->kind]);
     }
 }
 
@@ -286,6 +296,7 @@ static enum MHD_Result handle(void *service, struct MHD_Connection *connection,
         *own = r;
         atomic_fetch_add(&open_requests, 1);
         r->job.began_ns = cla_time_ns();
+        r->job.models = serve_models_take(service);
         for (r->route = routes; r->route->path && strcmp(r->route->path, url) != 0;) {
             r->route++;
         }
@@ -333,17 +344,6 @@ static void send_all(const serve *s)
     }
 }
 
-/* Logs the number of requests with each status, for CLATTN_LOG=info. */
-static void log_counts(const serve *s)
-{
-    for (int code = 0; code < SERVE_CODES; code++) {
-        if (s->counts.requests[code]) {
-            cla_log(CLA_LOG_INFO, "%llu requests with status %d",
-                    (unsigned long long)s->counts.requests[code], code);
-        }
-    }
-}
-
 /* Prints the address and serves until a signal arrives. */
 static cla_status serve_until_signal(serve *s, struct MHD_Daemon *daemon,
                                      const char *address, int port)
@@ -352,8 +352,8 @@ static cla_status serve_until_signal(serve *s, struct MHD_Daemon *daemon,
     const bool six = strchr(address, ':') != NULL;
     printf("http://%s%s%s:%d\n", six ? "[" : "", address, six ? "]" : "", port);
     const bool printed = fflush(stdout) == 0;
-    if (printed) {
-        cli_await_signal();
+    while (printed && !cli_await_signal()) {
+        serve_reload(s);
     }
     const int listening = MHD_quiesce_daemon(daemon);
     serve_drain(s);
@@ -385,8 +385,10 @@ cla_status serve_run(serve *s, const char *address, int port)
 {
     int fd = -1;
     s->done = done;
+    s->gone = gone;
     CLA_TRY(listen_at(&fd, &port, address));
     cli_catch_signals();
+    cli_catch_reload();
     struct MHD_Daemon *daemon = start(s, fd);
     if (!daemon) {
         cla_os_close(fd);
@@ -394,6 +396,5 @@ cla_status serve_run(serve *s, const char *address, int port)
     }
     const cla_status status = serve_until_signal(s, daemon, address, port);
     MHD_stop_daemon(daemon);
-    log_counts(s);
     return status;
 }

@@ -4,15 +4,32 @@
 
 #include "cli/serve.h"
 
-cla_status serve_read_languages(serve_translator *t, const serve_limits *limits)
+/* Copies the names, which a model takes along when it goes. */
+static cla_status copy_names(serve_model *t)
+{
+    const size_t count = 2 + t->target_count;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = !i ? t->source : i == 1 ? t->target : t->targets[i - 2];
+        CLA_TRY(cla_text_append(&t->names, name, strlen(name) + 1));
+    }
+    CLA_TRY(cla_text_strings(&t->names, count, &t->name));
+    t->source = t->name[0];
+    t->target = t->name[1];
+    t->targets = t->name + 2;
+    return CLA_OK;
+}
+
+cla_status serve_read_languages(serve_model *t, cla_model *model,
+                                const serve_limits *limits)
 {
     cla_translate_options usual = { 0 };
-    CLA_TRY(cla_model_translate_usual(t->model, &usual));
+    CLA_TRY(cla_model_translate_usual(model, &usual));
     t->beam = limits->beam ? limits->beam : usual.beam;
     t->alpha = limits->alpha >= 0 ? limits->alpha : usual.length_penalty;
-    CLA_TRY(cla_model_languages(t->model, &t->source, &t->target, &t->any));
-    CLA_TRY(cla_model_sources(t->model, &t->targets, &t->source_count));
-    return cla_model_targets(t->model, &t->targets, &t->target_count);
+    CLA_TRY(cla_model_languages(model, &t->source, &t->target, &t->any));
+    CLA_TRY(cla_model_sources(model, &t->targets, &t->source_count));
+    CLA_TRY(cla_model_targets(model, &t->targets, &t->target_count));
+    return copy_names(t);
 }
 
 /* ---- the translators of a request ---- */
@@ -36,7 +53,7 @@ static cla_status check_language(const char *name, const char *key, const char *
 }
 
 /* Returns the model's own text of a language that can be chosen, or NULL. */
-static const char *choice(const serve_translator *t, size_t count, const char *name)
+static const char *choice(const serve_model *t, size_t count, const char *name)
 {
     for (size_t i = 0; i < count && name; i++) {
         if (strcmp(name, t->targets[i]) == 0) {
@@ -46,8 +63,7 @@ static const char *choice(const serve_translator *t, size_t count, const char *n
     return NULL;
 }
 
-static cla_status read_source(const serve_translator *t, serve_job *job,
-                              const char *name)
+static cla_status read_source(const serve_model *t, serve_job *job, const char *name)
 {
     job->source = choice(t, t->source_count, name);
     if (job->source) {
@@ -60,8 +76,7 @@ static cla_status read_source(const serve_translator *t, serve_job *job,
 
 /* A model with several targets takes each of them. Without one, and with the name that
  * the folder gives, a text begins with its ">>x<<". */
-static cla_status read_target(const serve_translator *t, serve_job *job,
-                              const char *name)
+static cla_status read_target(const serve_model *t, serve_job *job, const char *name)
 {
     job->target = choice(t, t->target_count, name);
     if (job->target) {
@@ -76,8 +91,8 @@ static cla_status read_target(const serve_translator *t, serve_job *job,
     return t->any ? CLA_OK : check_language(name, "target", t->target);
 }
 
-static cla_status read_both(const serve_translator *t, serve_job *job,
-                            const char *source, const char *target)
+static cla_status read_both(serve_model *t, serve_job *job, const char *source,
+                            const char *target)
 {
     job->with = t;
     CLA_TRY(read_source(t, job, source));
@@ -85,21 +100,21 @@ static cla_status read_both(const serve_translator *t, serve_job *job,
 }
 
 /* Returns the i-th language that a translator translates into, or NULL. */
-static const char *target_of(const serve_translator *t, size_t i)
+static const char *target_of(const serve_model *t, size_t i)
 {
     return !t->target_count ? (i ? NULL : t->target)
                             : (i < t->target_count ? t->targets[i] : NULL);
 }
 
 /* Returns whether a translator says by name that it reads a language. */
-static bool reads(const serve_translator *t, const char *name)
+static bool reads(const serve_model *t, const char *name)
 {
     return t->source_count ? choice(t, t->source_count, name) != NULL
                            : *t->source && strcmp(t->source, name) == 0;
 }
 
 /* Returns whether a translator says by name that it writes a language. */
-static bool writes(const serve_translator *t, const char *name)
+static bool writes(const serve_model *t, const char *name)
 {
     for (size_t i = 0; target_of(t, i); i++) {
         if (strcmp(target_of(t, i), name) == 0) {
@@ -110,7 +125,7 @@ static bool writes(const serve_translator *t, const char *name)
 }
 
 /* Returns the first language that `from` writes and `to` reads, or NULL. */
-static const char *between(const serve_translator *from, const serve_translator *to)
+static const char *between(const serve_model *from, const serve_model *to)
 {
     for (size_t i = 0; target_of(from, i); i++) {
         if (reads(to, target_of(from, i))) {
@@ -121,13 +136,13 @@ static const char *between(const serve_translator *from, const serve_translator 
 }
 
 /* Chooses two translators with a language between them. */
-static bool read_pivot(const serve *s, serve_job *job, const char *source,
-                       const char *target)
+static bool read_pivot(serve_job *job, const char *source, const char *target)
 {
-    for (int i = 0; i < s->translators && source && target; i++) {
-        const serve_translator *first = &s->translator[i];
-        for (int k = 0; k < s->translators && reads(first, source); k++) {
-            const serve_translator *second = &s->translator[k];
+    const serve_models *m = job->models;
+    for (int i = 0; i < m->count && source && target; i++) {
+        serve_model *first = &m->item[i];
+        for (int k = 0; k < m->count && reads(first, source); k++) {
+            serve_model *second = &m->item[k];
             const char *pivot = writes(second, target) ? between(first, second) : NULL;
             if (k != i && pivot && !read_both(first, job, source, pivot)) {
                 job->pivot = (struct serve_pivot){ first, job->source, job->target };
@@ -138,56 +153,57 @@ static bool read_pivot(const serve *s, serve_job *job, const char *source,
     return false;
 }
 
-static cla_status choose_pair(const serve *s, serve_job *job, const char *source,
-                              const char *target)
+static cla_status choose_pair(serve_job *job, const char *source, const char *target)
 {
+    const serve_models *m = job->models;
     cla_status status = CLA_OK;
-    for (int i = 0; i < s->translators; i++) {
-        status = read_both(&s->translator[i], job, source, target);
+    for (int i = 0; i < m->count; i++) {
+        status = read_both(&m->item[i], job, source, target);
         if (!status) {
             return CLA_OK;
         }
     }
-    if (read_pivot(s, job, source, target)) {
+    if (read_pivot(job, source, target)) {
         return CLA_OK;
     }
-    return s->translators == 1
+    return m->count == 1
                ? status
                : cla_fail(CLA_E_INPUT,
                           "none of %d models translates from %.40s to %.40s: see "
                           "/languages",
-                          s->translators, source ? source : "auto",
+                          m->count, source ? source : "auto",
                           target ? target : "its target");
 }
 
 /* Returns the likeliest language of a job's texts, which the job keeps, or NULL. */
-static const char *detect(const serve *s, serve_job *job)
+static const char *detect(serve_job *job)
 {
     cla_text all = { 0 };
     cla_status status = CLA_OK;
     for (size_t i = 0; i < job->count && !status && all.size < 4096; i++) {
         status = cla_text_add(&all, "%s\n", job->text[i].text);
     }
-    json_t *list =
-        !status && all.size ? serve_detect(s->detector, all.data, all.size) : NULL;
+    json_t *list = !status && all.size
+                       ? serve_detect(job->models->detector, all.data, all.size)
+                       : NULL;
     job->detected = json_incref(json_array_get(list, 0));
     json_decref(list);
     cla_text_free(&all);
     return json_string_value(json_object_get(job->detected, "language"));
 }
 
-cla_status serve_choose(const serve *s, serve_job *job, const json_t *object)
+cla_status serve_choose(serve_job *job, const json_t *object)
 {
     const char *source = NULL, *target = NULL;
     CLA_TRY(serve_read_name(object, "source", &source));
     CLA_TRY(serve_read_name(object, "target", &target));
-    if (source && strcmp(source, "auto") == 0 && s->detector) {
-        const char *found = detect(s, job);
-        if (found && !choose_pair(s, job, found, target)) {
+    if (source && strcmp(source, "auto") == 0 && job->models->detector) {
+        const char *found = detect(job);
+        if (found && !choose_pair(job, found, target)) {
             return CLA_OK;
         }
     }
-    return choose_pair(s, job, source, target);
+    return choose_pair(job, source, target);
 }
 
 /* ---- languages ------------------------------------------------------------------- */
@@ -198,7 +214,7 @@ static json_t *language(const char *code, json_t *targets)
 }
 
 /* Returns the names of all targets. */
-static json_t *list_targets(const serve_translator *t)
+static json_t *list_targets(const serve_model *t)
 {
     json_t *list = t->target_count ? json_array() : json_pack("[s]", t->target);
     for (size_t i = 0; i < t->target_count; i++) {
@@ -239,7 +255,7 @@ static bool add_language(json_t *list, const char *code, json_t *targets)
 }
 
 /* Adds the sources of a translator, then its targets, which may be no sources. */
-static bool add_languages(json_t *list, const serve_translator *t)
+static bool add_languages(json_t *list, const serve_model *t)
 {
     const size_t n = t->target_count ? t->target_count : 1;
     bool added = t->source_count || add_language(list, t->source, list_targets(t));
@@ -252,7 +268,7 @@ static bool add_languages(json_t *list, const serve_translator *t)
 }
 
 /* Returns the names of all targets but one. */
-static json_t *list_others(const serve_translator *t, const char *but)
+static json_t *list_others(const serve_model *t, const char *but)
 {
     json_t *list = json_array();
     for (size_t i = 0; target_of(t, i); i++) {
@@ -264,8 +280,7 @@ static json_t *list_others(const serve_translator *t, const char *but)
 }
 
 /* Adds what a translator reaches through another one. */
-static bool add_pivots(json_t *list, const serve_translator *from,
-                       const serve_translator *to)
+static bool add_pivots(json_t *list, const serve_model *from, const serve_model *to)
 {
     const size_t n = from->source_count ? from->source_count : 1;
     bool added = true;
@@ -276,16 +291,16 @@ static bool add_pivots(json_t *list, const serve_translator *from,
     return added;
 }
 
-static json_t *list_languages(const serve *s)
+static json_t *list_languages(const serve_models *m)
 {
     json_t *list = json_array();
     bool added = list != NULL;
-    for (int i = 0; i < s->translators && added; i++) {
-        added = add_languages(list, &s->translator[i]);
+    for (int i = 0; i < m->count && added; i++) {
+        added = add_languages(list, &m->item[i]);
     }
-    for (int i = 0; i < s->translators; i++) {
-        for (int k = 0; k < s->translators && added; k++) {
-            added = add_pivots(list, &s->translator[i], &s->translator[k]);
+    for (int i = 0; i < m->count; i++) {
+        for (int k = 0; k < m->count && added; k++) {
+            added = add_pivots(list, &m->item[i], &m->item[k]);
         }
     }
     if (!added) {
@@ -295,9 +310,9 @@ static json_t *list_languages(const serve *s)
     return list;
 }
 
-static json_t *list_settings(const serve *s)
+static json_t *list_settings(const serve_models *m)
 {
-    const serve_translator *t = s->translator;
+    const serve_model *t = m->item;
     const char *own = choice(t, t->target_count, t->target);
     const char *target = own || !t->target_count ? t->target : t->targets[0];
     return json_pack("{s:b,s:i,s:b,s:i,s:b,s:{s:{s:s,s:s},s:{s:s,s:s}},s:b,s:[]}",
@@ -307,7 +322,7 @@ static json_t *list_settings(const serve *s)
                      "name", target, "suggestions", 0, "supportedFilesFormat");
 }
 
-json_t *serve_describe(const serve *s, const char *path)
+json_t *serve_describe(const serve_models *m, const char *path)
 {
-    return strcmp(path, "/languages") == 0 ? list_languages(s) : list_settings(s);
+    return strcmp(path, "/languages") == 0 ? list_languages(m) : list_settings(m);
 }

@@ -41,10 +41,10 @@ void serve_count_batch(serve *s, size_t n)
     s->counts.batches++;
 }
 
-void serve_count_cut(serve *s, size_t cut)
+void serve_count_add(serve *s, uint64_t *count, uint64_t n)
 {
     cla_mutex_lock(&s->lock);
-    s->counts.cut += cut;
+    *count += n;
     cla_mutex_unlock(&s->lock);
 }
 
@@ -93,12 +93,13 @@ static cla_status histograms(cla_text *out, const serve_counts *c)
     return histogram(out, "request_seconds", c->bucket, bounds, SERVE_BUCKETS);
 }
 
-cla_status serve_metrics(serve *s, cla_text *out)
+cla_status serve_metrics(serve *s, serve_models *m, cla_text *out)
 {
     cla_mutex_lock(&s->lock);
     const serve_counts c = s->counts;
     const size_t waiting = s->waiting;
     cla_mutex_unlock(&s->lock);
+    const uint64_t bytes = serve_models_bytes(m);
     CLA_TRY(head(out, "requests_total", "counter", "Responses by HTTP status."));
     for (int code = 0; code < SERVE_CODES; code++) {
         if (c.requests[code]) {
@@ -111,6 +112,24 @@ cla_status serve_metrics(serve *s, cla_text *out)
     CLA_TRY(one(out, "batches_total", "counter", "Batches of these texts.", c.batches));
     CLA_TRY(one(out, "cut_total", "counter",
                 "Translations that were cut at the longest length.", c.cut));
+    CLA_TRY(
+        one(out, "model_loads_total", "counter", "Models that were loaded.", c.loads));
+    CLA_TRY(one(out, "reloads_total", "counter",
+                "Times that all folders were read again.", c.reloads));
+    CLA_TRY(one(out, "failed_reloads_total", "counter",
+                "Times that this failed, and the models stayed.", c.failed_reloads));
+    CLA_TRY(
+        one(out, "model_bytes", "gauge", "Weights of the models in memory.", bytes));
     CLA_TRY(one(out, "queue_texts", "gauge", "Texts that wait.", waiting));
     return histograms(out, &c);
+}
+
+void serve_log_counts(const serve *s)
+{
+    for (int code = 0; code < SERVE_CODES; code++) {
+        if (s->counts.requests[code]) {
+            cla_log(CLA_LOG_INFO, "%llu requests with status %d",
+                    (unsigned long long)s->counts.requests[code], code);
+        }
+    }
 }

@@ -77,19 +77,29 @@ static void await_texts(serve *s)
     } while (!s->head && !s->draining);
 }
 
-/* Takes the next texts in the order of their requests. Returns 0 at the end. */
+/* Takes the next texts, and those of later requests for the same model, in the order of
+ * their requests. Returns 0 at the end. */
 static size_t take_batch(serve *s, serve_unit *unit)
 {
     size_t n = 0;
     cla_mutex_lock(&s->lock);
     await_texts(s);
-    while (s->head && n < (size_t)s->limits->batch) {
-        serve_job *job = s->head;
-        unit[n++] = (serve_unit){ job, &job->text[job->taken++] };
-        if (job->taken == job->count) {
-            s->head = job->next;
-            s->tail = s->head ? s->tail : &s->head;
+    const serve_model *of = s->head ? serve_first(s->head) : NULL;
+    for (serve_job **at = &s->head, *job;
+         (job = *at) && n < (size_t)s->limits->batch;) {
+        if (s->gone && s->gone(job)) { // nobody waits: its texts cost nothing
+            serve_refuse(job, 499, "the client has left");
         }
+        while (serve_first(job) == of && job->taken < job->count &&
+               n < (size_t)s->limits->batch) {
+            unit[n++] = (serve_unit){ job, &job->text[job->taken++] };
+        }
+        if (job->taken < job->count) {
+            at = &job->next;
+            continue;
+        }
+        *at = job->next;
+        s->tail = s->tail == &job->next ? at : s->tail;
     }
     s->waiting -= n;
     if (s->head) {

@@ -20,6 +20,7 @@ void serve_job_free(serve_job *job)
     free(job->passage);
     json_decref(job->detected);
     free(job->body);
+    serve_models_leave(&job->models);
     *job = (serve_job){ .code = 0 };
 }
 
@@ -298,17 +299,18 @@ static cla_status read_answer(const serve *s, serve_job *job, const json_t *obje
 }
 
 /* Responds with the languages that a text may have. */
-static cla_status read_detect(const serve *s, serve_job *job, const json_t *object)
+static cla_status read_detect(serve_job *job, const json_t *object)
 {
+    const serve_models *m = job->models;
     const json_t *q = json_object_get(object, "q");
     if (!json_is_string(q)) {
         return cla_fail(CLA_E_INPUT, "\"q\" must be a string");
     }
-    if (!s->detector) {
-        return cla_fail(CLA_E_INPUT, "/detect: %s", s->no_detector);
+    if (!m->detector) {
+        return cla_fail(CLA_E_INPUT, "/detect: %s", m->no_detector);
     }
     job->body = serve_json(
-        serve_detect(s->detector, json_string_value(q), json_string_length(q)));
+        serve_detect(m->detector, json_string_value(q), json_string_length(q)));
     job->code = 200;
     return CLA_OK;
 }
@@ -316,13 +318,14 @@ static cla_status read_detect(const serve *s, serve_job *job, const json_t *obje
 static cla_status read_object(const serve *s, serve_job *job, const json_t *object)
 {
     if (job->detect) {
-        return read_detect(s, job, object);
+        return read_detect(job, object);
     }
+    job->with = job->models->item;
     switch (s->kind) {
     case SERVE_TRANSLATE:
         CLA_TRY(serve_read_translate(job, object));
         CLA_TRY(add_entries(s, job, object, "q"));
-        return serve_choose(s, job, object);
+        return serve_choose(job, object);
     case SERVE_TAG:
         return add_entries(s, job, object, "text");
     case SERVE_ANSWER:

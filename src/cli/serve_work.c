@@ -25,11 +25,26 @@ static cla_status set_translations(serve_text *text, const cla_translation *out,
     return text->result ? CLA_OK : no_memory();
 }
 
-/* Replaces lines with their translations into the language between two models. */
-static cla_status translate_before(const serve_worker *w, const struct serve_pivot *p,
-                                   const char **line, cla_translation *out, size_t n)
+/* Translates lines, and counts those that were cut. */
+static cla_status translate_counted(const serve_worker *w, cla_model *model,
+                                    const char *const *line, cla_translation *out,
+                                    size_t n, const cla_translate_options *options)
 {
-    cla_model *model = cla_model_worker(p->with->model, w->number);
+    cla_model *copy = cla_model_worker(model, w->number);
+    CLA_TRY(cla_model_translate(copy, out, line, n, options));
+    serve_count_add(w->s, &w->s->counts.cut, cla_model_cut(copy));
+    return CLA_OK;
+}
+
+/* Replaces lines with their translations into the language between two models, which
+ * are in *text and *between then. */
+static cla_status translate_before(const serve_worker *w, const serve_job *job,
+                                   const char *const *line, size_t n, cla_text *text,
+                                   const char ***between)
+{
+    const struct serve_pivot *p = &job->pivot;
+    cla_model *model = NULL;
+    cla_translation *out = NULL;
     const cla_translate_options options = {
         .beam = p->with->beam,
         .length_penalty = p->with->alpha,
@@ -38,20 +53,25 @@ static cla_status translate_before(const serve_worker *w, const struct serve_piv
         .target = p->target,
         .split = !w->s->whole,
     };
-    CLA_TRY(cla_model_translate(model, out, line, n, &options));
-    for (size_t i = 0; i < n; i++) {
-        line[i] = out[i].text; // the model's, which does not translate meanwhile
+    CLA_TRY(serve_hold(job->models, p->with, &model));
+    cla_status status = cla_alloc(&out, n, sizeof *out);
+    status = status ? status : translate_counted(w, model, line, out, n, &options);
+    for (size_t i = 0; i < n && !status; i++) {
+        status = cla_text_append(text, out[i].text, strlen(out[i].text) + 1);
     }
-    serve_count_cut(w->s, cla_model_cut(model));
-    return CLA_OK;
+    serve_release(job->models, p->with);
+    free(out);
+    return status ? status : cla_text_strings(text, n, between);
 }
 
-static cla_status translate_lines(const serve_worker *w, const serve_job *job,
-                                  const char **line, cla_translation *out, size_t n)
+/* Translates the texts of jobs like `job` with its model, which the worker holds. */
+static cla_status translate_with(const serve_worker *w, const serve_job *job,
+                                 cla_model *model, const char *const *line,
+                                 const serve_unit *unit, size_t n)
 {
-    const serve_translator *with = job->with;
-    cla_model *model = cla_model_worker(with->model, w->number);
+    const serve_model *with = job->with;
     const int best = (int)job->best;
+    cla_translation *out = NULL;
     const cla_translate_options options = {
         .beam = best > with->beam ? best : with->beam,
         .length_penalty = with->alpha,
@@ -61,30 +81,37 @@ static cla_status translate_lines(const serve_worker *w, const serve_job *job,
         .target = job->target,
         .split = !w->s->whole,
     };
-    if (job->pivot.with) CLA_TRY(translate_before(w, &job->pivot, line, out, n));
-    CLA_TRY(cla_model_translate(model, out, line, n, &options));
-    serve_count_cut(w->s, cla_model_cut(model));
-    return CLA_OK;
+    CLA_TRY(cla_alloc(&out, n * job->best, sizeof *out));
+    cla_status status = translate_counted(w, model, line, out, n, &options);
+    for (size_t i = 0; i < n && !status; i++) {
+        status = set_translations(unit[i].text, out + i * job->best, job->best);
+    }
+    free(out);
+    return status;
 }
 
 /* Translates texts whose jobs want the same. */
 static cla_status translate_alike(const serve_worker *w, const serve_unit *unit,
                                   size_t n)
 {
-    const size_t best = unit->job->best;
-    const char **line = NULL;
-    cla_translation *out = NULL;
-    cla_status status = cla_alloc(&line, n, sizeof *line);
-    status = status ? status : cla_alloc(&out, n * best, sizeof *out);
-    for (size_t i = 0; i < n && !status; i++) {
+    const serve_job *job = unit->job;
+    cla_model *model = NULL;
+    cla_text text = { 0 };
+    const char **line = NULL, **between = NULL;
+    CLA_TRY(cla_alloc(&line, n, sizeof *line));
+    for (size_t i = 0; i < n; i++) {
         line[i] = unit[i].text->text;
     }
-    status = status ? status : translate_lines(w, unit->job, line, out, n);
-    for (size_t i = 0; i < n && !status; i++) {
-        status = set_translations(unit[i].text, out + i * best, best);
+    cla_status status =
+        job->pivot.with ? translate_before(w, job, line, n, &text, &between) : CLA_OK;
+    status = status ? status : serve_hold(job->models, job->with, &model);
+    if (!status) {
+        status = translate_with(w, job, model, between ? between : line, unit, n);
+        serve_release(job->models, job->with);
     }
+    cla_text_free(&text);
+    free(between);
     free(line);
-    free(out);
     return status;
 }
 
@@ -172,13 +199,14 @@ static cla_status set_tags(const sentences *s, const serve_unit *unit, size_t n)
     return CLA_OK;
 }
 
-static cla_status tag(const serve_worker *w, const serve_unit *unit, size_t n)
+static cla_status tag(const serve_worker *w, cla_model *model, const serve_unit *unit,
+                      size_t n)
 {
     sentences s = { 0 };
     cla_status status = take_words(&s, unit, n);
     status = status ? status
-                    : cla_model_tag_sentences(cla_model_worker(w->s->model, w->number),
-                                              s.tag, s.word, s.length, n, NULL);
+                    : cla_model_tag_sentences(cla_model_worker(model, w->number), s.tag,
+                                              s.word, s.length, n, NULL);
     status = status ? status : set_tags(&s, unit, n);
     free(s.word);
     free(s.tag);
@@ -217,7 +245,8 @@ static cla_status set_answers(const serve_unit *unit, const cla_passage_quote *a
 }
 
 /* Answers questions of several jobs, each about the passage of its own job. */
-static cla_status answer(const serve_worker *w, const serve_unit *unit, size_t n)
+static cla_status answer(const serve_worker *w, cla_model *model,
+                         const serve_unit *unit, size_t n)
 {
     cla_answer_options options = { .max_words = w->s->limits->max_words };
     cla_question *question = NULL;
@@ -236,8 +265,8 @@ static cla_status answer(const serve_worker *w, const serve_unit *unit, size_t n
         question[i] = (cla_question){ unit[i].text->text, passage, 1 };
     }
     status = status ? status
-                    : cla_model_ask(cla_model_worker(w->s->model, w->number), out,
-                                    found, question, n, &options);
+                    : cla_model_ask(cla_model_worker(model, w->number), out, found,
+                                    question, n, &options);
     for (size_t i = 0; i < n && !status; i++) {
         status = set_answers(&unit[i], out + i * best, found[i]);
     }
@@ -261,15 +290,16 @@ static size_t same_job(const serve_unit *unit, size_t n)
 
 static cla_status run(const serve_worker *w, const serve_unit *unit, size_t n)
 {
-    switch (w->s->kind) {
-    case SERVE_TRANSLATE:
+    const serve_job *job = unit->job;
+    cla_model *model = NULL;
+    if (w->s->kind == SERVE_TRANSLATE) {
         return translate(w, unit, n);
-    case SERVE_TAG:
-        return tag(w, unit, n);
-    case SERVE_ANSWER:
-        return answer(w, unit, n);
     }
-    return CLA_OK;
+    CLA_TRY(serve_hold(job->models, job->with, &model));
+    const cla_status status =
+        w->s->kind == SERVE_TAG ? tag(w, model, unit, n) : answer(w, model, unit, n);
+    serve_release(job->models, job->with);
+    return status;
 }
 
 /* Runs texts of one job, which fails when they fail. */
@@ -285,14 +315,15 @@ static cla_status run_job(const serve_worker *w, const serve_unit *unit, size_t 
 }
 
 /* Refuses the job of a text that is too long. The reader checks the passage itself. */
-static cla_status check_length(const serve_worker *w, const serve_unit *unit)
+static cla_status check_length(const serve_worker *w, cla_model *model,
+                               const serve_unit *unit)
 {
     const serve_text *text = unit->text;
     const size_t most = (size_t)w->s->limits->max_words;
     size_t count = text->size; // no text has more words than bytes
     if (w->s->kind == SERVE_TRANSLATE) {
-        CLA_TRY(cla_model_pieces(cla_model_worker(unit->job->with->model, w->number),
-                                 &count, text->text, false));
+        CLA_TRY(cla_model_pieces(cla_model_worker(model, w->number), &count, text->text,
+                                 false));
     } else if (count > most) {
         count = cla_count_words(text->text, BLANKS);
     }
@@ -303,23 +334,30 @@ static cla_status check_length(const serve_worker *w, const serve_unit *unit)
     return CLA_OK;
 }
 
-/* Copies the texts of jobs that are not refused to good, after checking their lengths;
- * returns their number. */
-static size_t keep_good(const serve_worker *w, const serve_unit *unit, size_t n,
-                        serve_unit *good)
+/* Copies the texts of jobs that are not refused to good, after checking their lengths.
+ * Without their model, which they share, all of them are refused. */
+static cla_status keep_good(const serve_worker *w, const serve_unit *unit, size_t n,
+                            serve_unit *good, size_t *count)
 {
+    serve_models *models = unit->job->models;
+    cla_model *model = NULL;
     size_t kept = 0;
+    const cla_status status = serve_hold(models, serve_first(unit->job), &model);
     for (size_t i = 0; i < n; i++) {
-        if (!unit[i].job->code && check_length(w, &unit[i])) {
+        if (!unit[i].job->code && (status || check_length(w, model, &unit[i]))) {
             serve_refuse(unit[i].job, 500, "%s", cla_error());
         }
+    }
+    if (!status) {
+        serve_release(models, serve_first(unit->job));
     }
     for (size_t i = 0; i < n; i++) {
         if (!unit[i].job->code) {
             good[kept++] = unit[i];
         }
     }
-    return kept;
+    *count = kept;
+    return status;
 }
 
 static void forget(const serve_unit *unit, size_t n)
@@ -341,7 +379,8 @@ cla_status serve_work(const serve_worker *w, size_t n)
         }
         return status;
     }
-    const size_t kept = keep_good(w, unit, n, good);
+    size_t kept = 0;
+    status = keep_good(w, unit, n, good, &kept);
     const bool several = kept && same_job(good, kept) < kept;
     if (several && !run(w, good, kept)) {
         free(good);

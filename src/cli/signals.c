@@ -15,9 +15,14 @@ const volatile int *cli_catch_signals(void)
     return noted;
 }
 
-void cli_await_signal(void)
+void cli_catch_reload(void)
 {
-    cla_os_await_stop();
+    cla_os_catch_reload();
+}
+
+bool cli_await_signal(void)
+{
+    return cla_os_await_stop();
 }
 
 int cli_signal_code(void)

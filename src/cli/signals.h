@@ -1,12 +1,18 @@
 /* signals.h - SIGINT and SIGTERM as a request to stop soon. */
 #pragma once
 
+#include <stdbool.h>
+
 /* Notes SIGINT and SIGTERM from now on. A second signal of the same kind ends the
  * program at once. Returns a pointer to the noted signal, 0 before one arrives. */
 const volatile int *cli_catch_signals(void);
 
-/* Waits until a signal is noted. Call cli_catch_signals first. */
-void cli_await_signal(void);
+/* Notes SIGHUP from now on: the wish that a service reads its files again. */
+void cli_catch_reload(void);
+
+/* Waits until a signal is noted. Call cli_catch_signals first. Returns false for a
+ * SIGHUP that came first; the next call waits again. */
+bool cli_await_signal(void);
 
 /* Returns 128 + the noted signal, or 0. */
 int cli_signal_code(void);

@@ -16,3 +16,8 @@ double cla_transformer_worth(double logp, int64_t length, double alpha);
  * Errors: CLA_E_NUMERIC (scores that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_transformer_likelihood(transformer *m, cla_tape *tape,
                                       const transformer_batch *batch, double *logp);
+
+/* Computes ln softmax(logits[i])[target[i]] of each piece i of the targets: logp [Nt]
+ * of logits [Nt,V]. Errors: those above. */
+cla_status cla_transformer_rows(const transformer_batch *batch,
+                                const cla_tensor *logits, double *logp);

@@ -97,7 +97,7 @@ cla_status cla_param_linear(cla_params *params, cla_tensor **w, cla_tensor **b,
     return cla_param_zeros(params, b, out, "%s_bias", name);
 }
 
-static int64_t size_of(const cla_param *p)
+int64_t cla_param_size(const cla_param *p)
 {
     return p->shape[0] * p->shape[1] * p->shape[2] * p->shape[3];
 }
@@ -125,7 +125,7 @@ static cla_status truncated_normal(float *x, int64_t n, float scale, uint32_t se
 
 static cla_status draw(float *x, const cla_param *p, uint32_t seed)
 {
-    const int64_t n = size_of(p);
+    const int64_t n = cla_param_size(p);
     const uint32_t stream = (uint32_t)XXH32(p->name, strlen(p->name), 0);
     const double fans = p->init.fan_in + p->init.fan_out;
     const float scale = (float)p->init.scale;
@@ -196,7 +196,7 @@ static size_t room_of(const cla_params *params, const cla_param *p)
 {
     enum { MOST = 2 }; // times the elements: a column alone would take a whole panel
     const bool table = p->use == CLA_PARAM_TABLE;
-    const int64_t size = size_of(p);
+    const int64_t size = cla_param_size(p);
     int64_t room = size;
     if (params->infers && p->rank == 2 && size && cla_tiled(params->rt)) {
         room = cla_turned_size(params->rt, p->shape, table, p->shape[0] - p->states);
@@ -250,7 +250,7 @@ static cla_status place(cla_params *params, cla_param *p, uint32_t seed)
     }
     cla_tensor_want_grad(p->tensor, true);
     float *values = NULL;
-    CLA_TRY(cla_alloc(&values, (size_t)size_of(p) + 1, sizeof *values));
+    CLA_TRY(cla_alloc(&values, (size_t)cla_param_size(p) + 1, sizeof *values));
     cla_status status = draw(values, p, seed);
     status = status ? status : cla_tensor_upload(p->tensor, values);
     free(values);
@@ -264,7 +264,7 @@ cla_status cla_params_build(cla_params *params, cla_runtime *rt, uint32_t seed)
     size_t bytes = 0;
     for (size_t i = 0; i < params->count; i++) {
         params->list[i].offset = bytes;
-        params->size += size_of(&params->list[i]);
+        params->size += cla_param_size(&params->list[i]);
         bytes += bytes_of(params, &params->list[i]);
     }
     CLA_TRY(cla_memory_new(&params->values, rt, bytes));

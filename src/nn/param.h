@@ -109,6 +109,9 @@ cla_status cla_param_write(const cla_params *params, const cla_param *p,
 cla_status cla_param_write_packed(const cla_params *params, const cla_param *p,
                                   const int8_t *q, const float *scale);
 
+/* Returns the number of elements of p. */
+int64_t cla_param_size(const cla_param *p);
+
 /* Returns the number of scales of p: its rows (CLA_PARAM_TABLE) or else its columns. */
 int64_t cla_param_scales(const cla_param *p);
 

@@ -1,9 +1,12 @@
 /* model.c - loads trained systems, and copies of them for workers. */
 #include "tasks/model.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/platform.h"
 #include "base/platform_thread.h"
 
 /* ---- one model ---------------------------------------------------------------- */
@@ -32,6 +35,52 @@ cla_status cla_model_load(cla_model **model, cla_runtime *rt, const char *folder
     return cla_model_open(model, rt, folder, NULL);
 }
 
+/* Returns the bytes that the weights in a folder take on a device as `weights`. Those
+ * that stay as they are take what their file does. */
+static cla_status weigh(const cla_task *task, const char *folder, cla_weights weights,
+                        uint64_t *bytes)
+{
+    static const int width[] = { 0, 4, 2, 1 }; // of cla_weights
+    cla_text path = { 0 };
+    cla_os_info info;
+    CLA_TRY(cla_task_weights(&path, folder));
+    const bool there = cla_os_info_of(path.data, &info);
+    cla_status status =
+        there ? CLA_OK : cla_fail(CLA_E_IO, "%s: %s", path.data, strerror(errno));
+    *bytes = there ? (uint64_t)info.size : 0;
+    uint64_t numbers = 0;
+    for (size_t i = 0; i < task->params.count; i++) {
+        numbers += (uint64_t)cla_param_size(&task->params.list[i]);
+    }
+    *bytes = weights ? numbers * (uint64_t)width[weights] : *bytes;
+    cla_text_free(&path);
+    return status;
+}
+
+cla_status cla_model_outline(cla_model **model, const char *folder, cla_weights weights,
+                             uint64_t *bytes)
+{
+    CLA_TRY(cla_alloc(model, 1, sizeof **model));
+    (*model)->workers = 1;
+    cla_status status = cla_task_outline(&(*model)->task, NULL, folder);
+    status = status ? status : weigh((*model)->task, folder, weights, bytes);
+    if (status) {
+        cla_model_free(model);
+    }
+    return status;
+}
+
+/* Frees what a model has but the model. */
+static void close_parts(cla_model *m)
+{
+    cla_model_forget(m);
+    cla_text_free(&m->target_text);
+    cla_text_free(&m->written);
+    free(m->targets);
+    cla_task_close(&m->task);
+    free(m->folder);
+}
+
 /* Frees a model that has no workers. */
 static void close_one(cla_model **model)
 {
@@ -41,12 +90,7 @@ static void close_one(cla_model **model)
         cla_log(CLA_LOG_INFO, "%.1f MB of device memory at most",
                 (double)cla_runtime_peak_bytes(m->rt) * 1e-6);
     }
-    cla_model_forget(m);
-    cla_text_free(&m->target_text);
-    cla_text_free(&m->written);
-    free(m->targets);
-    cla_task_close(&m->task);
-    free(m->folder);
+    close_parts(m);
     free(m);
     *model = NULL;
 }
@@ -72,7 +116,13 @@ void cla_model_free(cla_model **model)
 {
     if (model && *model) {
         dismiss(*model);
-        close_one(model);
+        if ((*model)->rt) {
+            close_one(model);
+            return;
+        }
+        close_parts(*model); // an outline
+        free(*model);
+        *model = NULL;
     }
 }
 

@@ -21,6 +21,15 @@ struct cla_model {
     cla_text written; // the last text of a language model
 };
 
+/* Opens what a folder says of its model without weights and without a device: it knows
+ * its kind, languages and pieces, and cannot work.
+ *
+ * bytes  out  of the weights on a device, about
+ *
+ * Errors: those of cla_model_open. */
+cla_status cla_model_outline(cla_model **model, const char *folder, cla_weights weights,
+                             uint64_t *bytes);
+
 /* Returns the task of a model, which owns it. */
 cla_task *cla_model_task(const cla_model *model);
 

@@ -3,12 +3,12 @@
 
 #include "base/utf8.h"
 #include "tasks/model.h"
-#include "tasks/translation/translation.h"
+#include "tasks/translation/detail.h"
 
 void cla_model_forget(cla_model *model)
 {
     for (size_t i = 0; i < model->said_count; i++) {
-        cla_text_free(&model->said[i].text);
+        cla_translation_result_fini(&model->said[i]);
     }
     free(model->said);
     model->said = NULL;
@@ -38,6 +38,7 @@ static cla_status check_options(const char *who, const cla_translate_options *o)
     CLA_TRY(cla_model_option(who, "best", o->best, 1, o->beam));
     CLA_TRY(cla_model_option(who, "extra", o->extra, 0, CLA_MOST_PIECES));
     CLA_TRY(cla_model_option(who, "most", o->most, 0, CLA_MOST_PIECES));
+    CLA_TRY(cla_model_option(who, "detail", o->detail, 0, 1));
     return o->extra && o->most
                ? cla_fail(CLA_E_USAGE, "%s: extra and most: one of them", who)
                : CLA_OK;
@@ -79,11 +80,9 @@ static cla_status run(cla_model *model, const call *c)
 {
     translation *t = (translation *)model->task;
     translation_options options = {
-        search_of(t, &c->options),
-        .batch = c->options.batch,
-        .parts = c->options.split,
-        .worker = model->tasks,
-        .workers = model->tasks ? model->workers : 0,
+        search_of(t, &c->options), .batch = c->options.batch,
+        .parts = c->options.split, .detail = c->options.detail,
+        .worker = model->tasks,    .workers = model->tasks ? model->workers : 0,
     };
     cla_directed lines = { 0 };
     CLA_TRY(check_lines(c->who, "lines", c->lines, c->count));
@@ -140,6 +139,25 @@ cla_status cla_model_score(cla_model *model, cla_translation *scored,
     call c = { "score", lines, targets, count, filled(options) };
     c.options.best = 1;
     return work(model, &c, scored);
+}
+
+cla_status cla_model_detail(cla_model *model, cla_translation_detail *detail, size_t i)
+{
+    CLA_NEED(model, detail);
+    *detail = (cla_translation_detail){ 0 };
+    if (i >= model->said_count) {
+        return cla_fail(CLA_E_USAGE, "detail: i is %zu, there are %zu translations", i,
+                        model->said_count);
+    }
+    translation_detail *d = model->said[i].detail;
+    if (d && !d->name) {
+        CLA_TRY(cla_text_strings(&d->names, d->pieces, &d->name));
+    }
+    if (d) {
+        *detail =
+            (cla_translation_detail){ d->pieces, d->name, d->logp, d->links, d->link };
+    }
+    return CLA_OK;
 }
 
 size_t cla_model_cut(const cla_model *model)

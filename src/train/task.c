@@ -136,22 +136,29 @@ static cla_status load_weights(cla_task *task, const char *dir, cla_weights weig
     return status;
 }
 
-cla_status cla_task_load(cla_task **out, cla_runtime *rt, const char *dir,
-                         cla_weights weights)
+cla_status cla_task_outline(cla_task **out, cla_runtime *rt, const char *dir)
 {
     cla_config settings = { 0 };
     *out = NULL;
     cla_status status = cla_folder_settings(dir, &settings);
     status = status ? status : cla_task_renew(&settings, &settings);
     status = status ? status : cla_task_open(out, rt, &settings, dir, CLA_TASK_TRAINED);
-    status = status ? status : load_weights(*out, dir, weights);
-    if (status) {
-        cla_task_close(out);
-    } else {
+    if (!status) {
         (*out)->settings = settings; // strings of the task point into it
         settings = (cla_config){ 0 };
     }
     cla_config_fini(&settings);
+    return status;
+}
+
+cla_status cla_task_load(cla_task **out, cla_runtime *rt, const char *dir,
+                         cla_weights weights)
+{
+    CLA_TRY(cla_task_outline(out, rt, dir));
+    const cla_status status = load_weights(*out, dir, weights);
+    if (status) {
+        cla_task_close(out);
+    }
     return status;
 }
 

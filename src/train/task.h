@@ -114,6 +114,9 @@ void cla_task_close(cla_task **task);
  * or not, else the last. Errors: CLA_E_NOMEM. */
 cla_status cla_task_weights(cla_text *path, const char *dir);
 
+/* Opens a trained system in its folder without its weights; rt may be NULL. */
+cla_status cla_task_outline(cla_task **out, cla_runtime *rt, const char *dir);
+
 /* Loads a trained system from its folder: settings, vocabularies and the best (else
  * last) weights, which get the type `weights`. */
 cla_status cla_task_load(cla_task **out, cla_runtime *rt, const char *dir,

@@ -1,8 +1,9 @@
-"""document.py - forty pages with markup: all of it stays, and each text is translated
-usage: tests/cli/document.py html|markdown CLATTN MODEL
+"""document.py - forty pages, with markup or plain: all of it stays, and each text is translated
+usage: tests/cli/document.py html|markdown|text CLATTN MODEL
 
 Python's own parser finds the texts of HTML; those of Markdown are known as it is
-written. `clattn translate` of these texts as lines says what the document has to hold."""
+written. `clattn translate` of these texts as lines says what the document has to hold; of the sentences of a plain text, what
+its paragraphs have to."""
 import html
 import html.parser
 import random
@@ -136,11 +137,52 @@ def check_markdown(blocks):
     return sum(len(x.split()) for x in texts), blocks
 
 
+def clear():
+    """A sentence whose last word is no initial, after which none can begin."""
+    while True:
+        text = sentence()
+        if not text.rstrip('".?!').endswith(" a"):
+            return text
+
+
+def text_line():
+    """A line of a plain text: its blanks in front, its sentences, its blanks behind."""
+    kind = draw.randrange(10)
+    if kind == 0:
+        return "", [], draw.choice(["", "", "  "])
+    if kind == 1:
+        return "  ", ["- " + clear()], ""
+    if kind == 2:
+        return "", ["> " + clear(), *(clear() for _ in range(draw.randint(0, 3)))], ""
+    if kind == 3:
+        return "    ", [f"if (a < {draw.random():.3f}) the_dog(cat[{draw.randrange(9)}]);"], ""
+    if kind == 4:
+        return "", [f"{draw.randrange(1, 20)}) {clear()}"], "  "
+    return "", [clear() for _ in range(draw.randint(1, 9))], draw.choice(["", "", "", " "])
+
+
+def check_text(count):
+    made = [text_line() for _ in range(count)]
+    page = "".join(f"{a}{' '.join(some)}{b}\n" for a, some, b in made)
+    told = translate(page).split("\n")
+    flat = [x for _, some, _ in made for x in some]
+    said = iter(translate("".join(f"{x}\n" for x in flat), "--no-split").split("\n"))
+    assert len(told) == count + 1 and not told[-1], (len(told), count)
+    wanted = [(a, [next(said) for _ in some], b) for a, some, b in made]
+    for (a, some, b), line, source in zip(wanted, told, page.split("\n")):
+        # The blanks of a line without a word are lost, as docs/translation.md says.
+        assert line == (f"{a}{' '.join(some)}{b}" if some else ""), (source, line, some)
+    assert next(said) == "" and sum(bool(x.strip()) for _, some, _ in wanted for x in some) \
+        > 0.99 * len(flat)
+    return len(page.split()), len(flat)
+
+
 def strip(text):
     """Text without escapes, for a search."""
     return text.replace("\\", "")
 
 
-count, marks = check_html(420) if form == "html" else check_markdown(560)
+count, marks = (check_html(420) if form == "html" else check_markdown(560) if form == "markdown"
+                else check_text(560))
 assert count > 10000, count
 print(count, "words,", marks, "marks")

@@ -27,6 +27,10 @@ same_scores() {
 }
 translate --beam 1 >"$work/greedy"
 check 'gives the texts of transformers, greedy' same_texts "$work/greedy" "$given/greedy.txt"
+grep -v '>>' "$given/lines.txt" |
+    "$clattn" translate --no-split --model "$work/m" --beam 1 --align 2>"$work/err" >"$work/aligned"
+check 'links the words that transformers attends to' \
+    diff <(cut -f 2 "$work/aligned") "$given/aligned.txt"
 translate >"$work/beam"
 check 'gives the texts of transformers, with the beam of the model' \
     same_texts "$work/beam" "$given/beam4.txt"

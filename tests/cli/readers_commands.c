@@ -170,7 +170,9 @@ READ(read_request)
 {
     const serve_limits limits = { .queue = 9 };
     const serve s = { .kind = SERVE_TAG, .limits = &limits };
-    serve_job job = { .code = 0 };
+    serve_model only = { .folder = "" };
+    serve_models models = { .users = 2, .item = &only, .count = 1 };
+    serve_job job = { .models = &models };
     char *body = NULL;
     size_t size = 0;
     (void)folder;

@@ -1,8 +1,9 @@
 #!/bin/bash
 # serve.sh - trained models as a service over HTTP; serve_client.py has the clients
-# usage: tests/cli/serve.sh SOURCE_ROOT CLATTN [hostile]
+# usage: tests/cli/serve.sh SOURCE_ROOT CLATTN [hostile|load]
 #
-# hostile: its requests alone, CLATTN_HOSTILE of them, as tools/nightly.sh has it.
+# hostile: its requests alone, CLATTN_HOSTILE of them, as tools/nightly.sh has it; load: 64
+# clients for CLATTN_LOAD seconds.
 # shellcheck source=tests/cli/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 source=$1 clattn=$2 only=${3-}
@@ -62,7 +63,7 @@ if "$clattn" import "$source/tests/data/marian" --out "$work/languages" >"$work/
         no_languages && "$clattn" import "$work/hf" --out "$work/no_languages" >"$work/out" 2>&1
 fi
 no_markup=$("$clattn" translate --model "$work/translator" --format html </dev/null 2>&1 | grep 'built without')
-for part in translator tagger reader errors forms json_forms several pivot detect languages alternatives paragraphs markup pages_of_others page batches workers answers full hostile busy drain; do
+for part in translator tagger reader errors forms json_forms several memory memory_faults reload pivot detect languages alternatives paragraphs markup pages_of_others page batches workers answers full leaves load hostile busy drain; do
     if [ $part = workers ] && [ "$units" -lt 2 ]; then continue; fi
     if [ $part = languages ] && [ ! -d "$work/languages" ]; then
         echo 'skipped serve languages: built without SentencePiece'

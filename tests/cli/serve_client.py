@@ -10,11 +10,13 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.parse
 
 part, clattn, work = sys.argv[1:]
@@ -136,12 +138,13 @@ def translator():
         languages = json.loads(s.raw("GET", "/languages")[2])
         equal([x["code"] for x in languages], ["en", "de"])
         equal(languages[0]["targets"], ["de"])
+        equal(s.raw("POST", "/languages", b"")[2], s.raw("GET", "/languages")[2])
         equal(json.loads(s.raw("GET", "/health")[2]), {"status": "ok", "model": "translator"})
         equal(s.raw("HEAD", "/health")[0], 200)
-        equal(s.metric('requests_total{status="200"}'), 6 + len(lines))
+        equal(s.metric('requests_total{status="200"}'), 8 + len(lines))
         equal(s.metric("texts_total"), 3 * len(lines))
         equal(s.metric("queue_texts"), 0)
-        equal(s.metric('request_seconds_bucket{le="+Inf"}'), 6 + len(lines) + 3)
+        equal(s.metric('request_seconds_bucket{le="+Inf"}'), 8 + len(lines) + 3)
         log = s.stop(signal.SIGINT)
         assert not any(x and x in log for x in lines), "texts are in the log"
     with Service("translator", "--beam", "4", "--batch", "3") as s:
@@ -193,6 +196,130 @@ def reader():
         refused(s.post("/answer", {"passage": passage, "question": "Who?"}), 413, "words")
 
 
+# ---- several models under a limit of memory, and new ones
+
+
+def weights(*names):
+    return sum(os.path.getsize(f"{work}/{x}/best.ckpt.safetensors") for x in names)
+
+
+def ways():
+    """A request for each of three models, and its response."""
+    there = command("translate", "translator", "".join(x + "\n" for x in lines)).split("\n")[:-1]
+    said = [(lines, "en", "de", there)]
+    for name, target in (("other", "en"), ("third", "xx")):
+        text = command("translate", name, "".join(x + "\n" for x in there))
+        said.append((there, "de", target, text.split("\n")[:-1]))
+    return [({"q": q, "source": a, "target": b}, (200, {"translatedText": text}))
+            for q, a, b, text in said]
+
+
+def memory():
+    """Two of three models fit: the one that was asked for the longest ago goes."""
+    first, second, third = ways()
+    limit = weights("translator") + max(weights("other"), weights("third"))
+    assert limit < weights("translator", "other", "third")
+    with Service("translator other third") as s:
+        whole = s.raw("GET", "/languages")[2]
+        equal(s.metric("model_loads_total"), 3)
+        equal(s.metric("model_bytes"), weights("translator", "other", "third"))
+    with Service("translator other third", "--memory", str(limit)) as s:
+        equal(s.raw("GET", "/languages")[2], whole)
+        for (ask, wanted), loads, held in (
+                (first, 1, ("translator",)), (second, 2, ("translator", "other")),
+                (first, 2, ("translator", "other")), (third, 3, ("translator", "third")),
+                (first, 3, ("translator", "third")), (second, 4, ("translator", "other"))):
+            equal(s.post("/translate", ask), wanted)
+            equal(s.metric("model_loads_total"), loads)
+            equal(s.metric("model_bytes"), weights(*held))
+        pivot_ask = {"q": lines, "source": "en", "target": "xx"}
+        equal(s.post("/translate", pivot_ask), third[1])
+    one = max(weights(x) for x in ("translator", "other", "third"))
+    for options in ((), ("--workers", "2")) if os.cpu_count() > 1 else ((),):
+        most = one * (3 if options else 1)
+        with Service("translator other third", "--memory", str(most), *options) as s:
+            equal(s.post("/translate", pivot_ask), third[1])
+            found = together([lambda x=x: [s.post("/translate", x[0]) for _ in range(5)]
+                              for x in (first, second, third) * 4] +
+                             [lambda: max(s.metric("model_bytes") for _ in range(50))])
+            assert 0 < found.pop() <= most, found
+            equal(found, [[x[1]] * 5 for x in (first, second, third)] * 4)
+
+
+def memory_faults():
+    """A model that cannot be loaded fails its requests alone, until it can."""
+    first, second, _ = ways()
+    for value, why in (("0", "must be bytes"), ("2X", "must be bytes"), ("G", "must be bytes"),
+                       ("nan", "must be bytes"), ("1K", "translator has weights of")):
+        ran = subprocess.run([clattn, "serve", "--model", f"{work}/translator", "--port", "0",
+                              "--memory", value], capture_output=True, text=True, check=False)
+        equal(ran.returncode, 2)
+        assert why in ran.stderr, ran.stderr
+    shutil.copytree(f"{work}/other", f"{work}/damaged")
+    weights_of = f"{work}/damaged/best.ckpt.safetensors"
+    with Service("translator damaged", "--memory", "1G") as s:
+        with open(weights_of, "r+b") as file:
+            file.truncate(1000)
+        equal(s.post("/translate", first[0]), first[1])
+        refused(s.post("/translate", second[0]), 500, "best.ckpt.safetensors")
+        found = together([lambda x=x: s.post("/translate", x[0]) for x in (first, second) * 4])
+        equal(found[::2], [first[1]] * 4)
+        equal([x[0] for x in found[1::2]], [500] * 4)
+        equal(s.metric("model_loads_total"), 1)
+        shutil.copy(f"{work}/other/best.ckpt.safetensors", weights_of)
+        equal(s.post("/translate", second[0]), second[1])
+        equal(s.metric("model_bytes"), weights("translator", "other"))
+        equal(s.raw("GET", "/health")[0], 200)
+
+
+def hang_up(s, name, wanted):
+    s.process.send_signal(signal.SIGHUP)
+    while s.metric(name) < wanted:
+        time.sleep(0.01)
+
+
+def reload():
+    """SIGHUP: later requests get the new model, earlier ones the old one; a folder that is no
+    model changes nothing."""
+    first, second, _ = ways()
+    folder = f"{work}/changing"
+    for options in (), ("--memory", "1G"):
+        shutil.copytree(f"{work}/translator", folder)
+        with Service("changing", "--wait", "60000", "--batch", str(2 * len(lines)), *options) as s:
+            found = []
+            early = threading.Thread(target=lambda: found.append(s.post("/translate", first[0])))
+            early.start()
+            wait_for(s, len(lines))
+            shutil.rmtree(folder)
+            shutil.copytree(f"{work}/other", folder)
+            hang_up(s, "reloads_total", 1)
+            equal([x["code"] for x in json.loads(s.raw("GET", "/languages")[2])], ["de", "en"])
+            equal(s.post("/translate", second[0]), second[1])
+            early.join()
+            equal(found, [first[1]])
+            os.remove(f"{folder}/config.json")
+            hang_up(s, "failed_reloads_total", 1)
+            shutil.rmtree(folder)
+            shutil.copytree(f"{work}/tagger", folder)
+            hang_up(s, "failed_reloads_total", 2)
+            equal(s.metric("reloads_total"), 1)
+            equal([x["code"] for x in json.loads(s.raw("GET", "/languages")[2])], ["de", "en"])
+            log = s.stop()
+            assert "changing/config.json" in log, log
+            assert "holds a tagger, the service has a translator" in log, log
+        shutil.rmtree(folder)
+    with Service("translator other third", "--memory",
+                 str(max(weights(x) for x in ("translator", "other", "third")))) as s:
+        found = together([lambda x=x: [s.post("/translate", x[0]) for _ in range(8)]
+                          for x in (first, second) * 4] +
+                         [lambda: [hang_up(s, "reloads_total", 1 + i) for i in range(5)]])
+        equal(found[:-1], [[x[1]] * 8 for x in (first, second)] * 4)
+    with Service("tagger") as s:
+        before = s.post("/tag", {"text": "il ne vient pas"})
+        hang_up(s, "reloads_total", 1)
+        equal(s.post("/tag", {"text": "il ne vient pas"}), before)
+
+
 # ---- bad requests
 
 
@@ -226,7 +353,8 @@ def errors():
         refused(post(b"{}", path="/tag"), 404, "the model is a translator, which has /translate")
         for method, path, allow in (("GET", "/translate", "POST"), ("PUT", "/translate", "POST"),
                                     ("POST", "/health", "GET, HEAD"),
-                                    ("DELETE", "/metrics", "GET, HEAD")):
+                                    ("DELETE", "/metrics", "GET, HEAD"), ("ET", "/health", "GET, HEAD"),
+                                    ("PUT", "/languages", "GET, HEAD, POST")):
             answer = s.raw(method, path)
             refused(answer, 405, path)
             equal(answer[1]["Allow"], allow)
@@ -562,6 +690,80 @@ def full():
         assert "1 requests with status 503" in log, log
 
 
+def start_and_leave(s, value):
+    """Asks for a translation and closes the connection before there is one."""
+    body = json.dumps(value).encode()
+    with socket.create_connection(("127.0.0.1", s.port)) as to:
+        to.sendall(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
+                   % (len(body), body))
+        wait_for(s, len(value["q"]))
+
+
+def leaves():
+    """Texts of a client that has left make room for others, and are not translated."""
+    with Service("translator", "--wait", "60000", "--batch", "8", "--queue", "8") as s:
+        start_and_leave(s, {"q": [lines[0]] * 7})
+        equal(s.post("/translate", {"q": lines[1]}), (200, {"translatedText":
+                                                            translated(lines[1:2])[0]}))
+        equal(s.metric("batches_total"), 1)
+        equal(s.metric("queue_texts"), 0)
+        while "status=\"499\"} 1" not in s.raw("GET", "/metrics")[2].decode():
+            time.sleep(0.01)
+        equal(s.metric("cut_total"), 0)
+
+
+def resident(process):
+    """Kilobytes of memory."""
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+        return int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1))
+
+
+def load():
+    """64 clients for CLATTN_LOAD seconds, 3 by default: each response is right, every eighth
+    client leaves too early again and again, and memory does not grow."""
+    seconds = float(os.environ.get("CLATTN_LOAD", "3"))
+    wanted = dict(zip(lines, translated(lines)))
+    counts, sizes, until = collections.Counter(), [], time.monotonic() + seconds
+    lock = threading.Lock()
+
+    def client(number):
+        to = http.client.HTTPConnection("127.0.0.1", s.port)
+        for i in range(10 ** 9):
+            if time.monotonic() > until:
+                break
+            line = lines[(number + i) % len(lines)]
+            to.request("POST", "/translate", json.dumps({"q": [line]}))
+            if number % 8 == 7 and i % 4 == 3:
+                to.close()
+                found = "left"
+            else:
+                response = to.getresponse()
+                found = response.status
+                equal(json.loads(response.read()), {"translatedText": [wanted[line]]})
+            with lock:
+                counts[found] += 1
+        to.close()
+
+    def watch():
+        while time.monotonic() < until:
+            sizes.append(resident(s.process))
+            time.sleep(max(seconds / 200, 0.05))
+
+    with Service("translator", "--connections", "80", "--queue", "128") as s:
+        together([lambda i=i: client(i) for i in range(64)] + [watch])
+        while s.metric("queue_texts"):
+            time.sleep(0.01)
+        equal(s.raw("GET", "/health")[0], 200)
+        gone = s.raw("GET", "/metrics")[2].decode()
+        assert "status=\"500\"" not in gone and "status=\"503\"" not in gone, gone
+    first, last = max(sizes[len(sizes) // 4:len(sizes) // 2] or [0]), max(sizes[-len(sizes) // 4:])
+    print(f"{counts[200]} translations, {counts['left']} clients that left, {counts[200] / seconds:.0f}"
+          f" a second; memory {first} kB in the second quarter, {last} kB in the last one")
+    equal(set(counts) <= {200, "left"}, True)
+    assert counts[200] and counts["left"], counts
+    assert seconds < 60 or last < first + 4096 + first // 50, sizes
+
+
 def busy():
     with Service("tagger") as s:
         ran = subprocess.run([clattn, "serve", "--model", f"{work}/tagger", "--port",
@@ -642,7 +844,8 @@ def send_hostile(port, request):
     with socket.create_connection(("127.0.0.1", port)) as to:
         try:
             to.sendall(request)
-            to.shutdown(socket.SHUT_WR)
+            if len(request) % 2:  # the others stay open until the timeout
+                to.shutdown(socket.SHUT_WR)
             answer = to.makefile("rb").read()
         except OSError:
             pass  # the service has closed the connection

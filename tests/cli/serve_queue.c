@@ -63,6 +63,11 @@ cla_status serve_work(const serve_worker *w, size_t n)
     return CLA_OK;
 }
 
+serve_model *serve_first(const serve_job *job)
+{
+    return job->with;
+}
+
 void serve_complete(const serve *s, serve_job *job)
 {
     (void)s, (void)job;

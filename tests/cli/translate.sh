@@ -67,6 +67,12 @@ for format in $documents; do
     check "$format has no n best" says 2 "--format $format and --nbest: one of them" \
         translate --beam 2 --nbest 2 --format "$format"
 done
+if CLATTN_LOG=info translate <<<'the red dog runs.' 2>&1 | grep -q 'built without ICU'; then
+    echo 'skipped paragraphs: built without ICU'
+else
+    check 'forty pages of paragraphs, lists and quotes keep each sentence' \
+        python3 "$source/tests/cli/document.py" text "$clattn" "$run"
+fi
 # Line ends of the markup stay as they are.
 document() { translate --format html <"$work/read" | tr -d '\r'; }
 [ -z "$documents" ] || check 'reads a document, whatever its line ends' \

@@ -53,13 +53,15 @@ static void answer(serve_kind kind, cla_model *model, bool form, const fuzz_part
     const serve_limits limits = {
         .batch = 4, .queue = 64, .body = 8192, .max_words = 32, .beam = 2, .alpha = 0.6
     };
-    serve s = { .kind = kind, .model = model, .limits = &limits, .origin = "" };
-    serve_translator only = { .model = model };
-    FUZZ_CHECK(kind != SERVE_TRANSLATE || !serve_read_languages(&only, &limits), "%s",
-               cla_error());
-    s.translator = &only;
-    s.translators = 1;
-    serve_job job = { .code = 0 };
+    serve s = { .kind = kind, .limits = &limits, .origin = "" };
+    serve_model only = { .model = model };
+    serve_models models = { .s = &s, .users = 2, .item = &only, .count = 1 };
+    FUZZ_CHECK(cla_mutex_init(&models.lock) && cla_condition_init(&models.changed) &&
+                   cla_mutex_init(&s.lock),
+               "no lock");
+    FUZZ_CHECK(kind != SERVE_TRANSLATE || !serve_read_languages(&only, model, &limits),
+               "%s", cla_error());
+    serve_job job = { .models = &models };
     if (fuzz_ok(serve_read_job(&s, &job, body->data, body->size, form))) {
         if (!job.code) {
             work(&s, &job);
@@ -67,6 +69,11 @@ static void answer(serve_kind kind, cla_model *model, bool form, const fuzz_part
         check(&job);
     }
     serve_job_free(&job);
+    cla_text_free(&only.names);
+    free(only.name);
+    cla_condition_fini(&models.changed);
+    cla_mutex_fini(&models.lock);
+    cla_mutex_fini(&s.lock);
 }
 
 /* The first byte chooses the model and whether the body is a form; the body follows. */

@@ -64,8 +64,10 @@ marian() {
     if old; then four=("$folder/peers-4"); else without 'marian with release 4'; fi
     "$python" marian.py "$clattn" "$seed" "${four[@]}"
 }
+argos() { "$python" argos.py "$clattn" "$seed"; }
 libretranslate() { "$python" libretranslate.py "$clattn" "$seed"; }
 t5() { "$python" t5.py "$clattn" "$seed"; }
+alignments() { "$python" alignments.py "$clattn" "$seed"; }
 m2m() { "$python" m2m.py "$clattn" "$seed"; }
 ct2() { "$python" ct2.py "$clattn" "$seed"; }
 ct2_import() { "$python" ct2_import.py "$clattn" "$seed"; }
@@ -91,10 +93,12 @@ if get libretranslatepy; then
 else
     without libretranslate
 fi
+if get argostranslate; then compare argos argos; else without argos; fi
 if old; then compare squad squad; else without squad; fi
 if get torch transformers sentencepiece protobuf; then
     compare stored stored
     compare marian marian
+    compare alignments alignments
     compare m2m m2m
     compare t5 t5
     if get ctranslate2; then
@@ -104,10 +108,10 @@ if get torch transformers sentencepiece protobuf; then
         for name in ct2 ct2_import; do without "$name"; done
     fi
 else
-    for name in stored marian m2m t5 ct2 ct2_import; do without "$name"; done
+    for name in stored marian alignments m2m t5 ct2 ct2_import; do without "$name"; done
 fi
 "$folder/peers/bin/pip" list 2>/dev/null |
-    grep -E '^(sacrebleu|pycocoevalcap|subword-nmt|conllu|transformers|torch|ctranslate2|libretranslatepy) '
+    grep -E '^(sacrebleu|pycocoevalcap|subword-nmt|conllu|transformers|torch|ctranslate2|libretranslatepy|argostranslate) '
 echo "$inputs inputs compared, $differences differences, $missing comparisons not run," \
     "seed $seed${failed:+; failed:$failed}"
 [ -z "$failed" ] && [ "$inputs" -gt 0 ]

@@ -205,6 +205,12 @@ def test_a_translator(runtime: clattn.Runtime, trained: Make) -> None:
             [t.logp for t in scored], [t.logp for t in made], rtol=1e-4, atol=1e-5
         )
         assert len(model.nbest(lines[1:2], 1, most=1)[0][0].text.split()) <= 1
+        for found in model.align(lines), model.align(lines, [t.text for t in made]):
+            for a, t in zip(found, made, strict=True):
+                assert a.text == t.text
+                assert sum(p for _, p in a.pieces) == pytest.approx(t.logp, 1e-3, 1e-4)
+                assert [j for _, j in a.links] == list(range(len(t.text.split())))
+            assert all(0 <= i < 4 for i, _ in found[1].links), found[1]
         with pytest.raises(clattn.UsageError, match="3 lines, 1 targets"):
             model.score(lines, ["a"])
         with pytest.raises(clattn.UsageError, match="beam"):

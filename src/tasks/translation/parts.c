@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "tasks/translation/detail.h"
 #include "text/sentences.h"
 
 /* Cuts lines into parts. */
@@ -194,6 +195,37 @@ static cla_status add_before(const translation_parts *p, size_t k, bool first,
                : cla_text_append(out, line, part->from);
 }
 
+/* Counts the words of a text's first size bytes. The last one goes on where no blank is
+ * behind it, and does not count then. */
+static size_t words_before(const char *text, size_t size, const char *next)
+{
+    size_t words = 0;
+    bool inside = false;
+    for (size_t i = 0; i < size; i++) {
+        const bool blank = text[i] && strchr(TRANSLATION_BLANKS, text[i]);
+        words += !blank && !inside;
+        inside = !blank;
+    }
+    return words - (inside && *next && !strchr(TRANSLATION_BLANKS, *next));
+}
+
+/* Adds the details of part k, whose translation goes behind what *to has. */
+static cla_status add_detail(const translation_parts *p, size_t k,
+                             const translation_result *r, translation_result *to)
+{
+    const translation_part *part = &p->part[k];
+    const char *line = p->lines[part->line], *text = r->text.data ? r->text.data : "";
+    const size_t prefix = cla_subwords_prefix(&p->t->source, line, strlen(line));
+    if (!r->detail) {
+        return CLA_OK;
+    }
+    const size_t source =
+        words_before(line + prefix, part->from - prefix, line + part->from);
+    const size_t target =
+        to->text.data ? words_before(to->text.data, to->text.size, text) : 0;
+    return cla_translation_detail_add(&to->detail, r->detail, source, target);
+}
+
 /* Joins the i-th results of the parts first to last, exclusive, of one line. */
 static cla_status join_line(const translation_parts *p, size_t first, size_t last,
                             size_t best, size_t i, const translation_result *from,
@@ -205,13 +237,14 @@ static cla_status join_line(const translation_parts *p, size_t first, size_t las
         const char *text = r->text.data ? r->text.data : "";
         any = any || r == from + k * best + i;
         CLA_TRY(add_before(p, k, k == first, text, &to->text));
+        CLA_TRY(add_detail(p, k, r, to));
         CLA_TRY(cla_text_append(&to->text, text, strlen(text)));
         to->logp += r->logp;
         to->score += r->score;
         to->cut = to->cut || r->cut;
     }
     if (!any) {
-        cla_text_free(&to->text);
+        cla_translation_result_fini(to);
         *to = (translation_result){ .logp = -INFINITY, .score = -INFINITY };
     } else if (last > first) {
         const translation_part *part = &p->part[last - 1];

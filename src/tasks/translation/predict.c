@@ -1,33 +1,13 @@
 /* predict.c - translates lines of text and scores given translations. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/platform_thread.h"
 #include "models/likelihood.h"
+#include "tasks/translation/detail.h"
+#include "tasks/translation/job.h"
 #include "tasks/translation/parts.h"
 
-/* A batch is smaller when its longest sentence is longer than this. */
-enum { USUAL_PIECES = 128 };
-
-typedef struct sized {
-    int64_t pair, length;
-} sized;
-
-/* The lines that have pieces, as ids, and where to write the results. */
-typedef struct job {
-    translation *t;
-    const translation_options *options;
-    translation_result *out; // of all lines
-    cla_ids source, target;
-    cla_bitext text; // points into both
-    size_t *line;    // [text.count]
-    size_t told;     // lines that progress is told of; 0: text.count
-    sized *order;    // [text.count] longest first
-    int64_t *pair;   // [text.count] in that order
-} job;
-
-static int wanted(const job *j)
+static int wanted(const translation_job *j)
 {
     return j->options->search.best ? j->options->search.best : 1;
 }
@@ -68,7 +48,7 @@ cla_status cla_translation_pieces(const translation *t, const char *line, bool t
 }
 
 /* Writes the results of a line without pieces, which need no model. */
-static void answer(const job *j, size_t number, bool any_target)
+static void answer(const translation_job *j, size_t number, bool any_target)
 {
     const int best = wanted(j);
     for (int i = 0; i < best; i++) {
@@ -77,7 +57,7 @@ static void answer(const job *j, size_t number, bool any_target)
     }
 }
 
-static cla_status add_line(job *j, size_t number, const char *source,
+static cla_status add_line(translation_job *j, size_t number, const char *source,
                            const char *target)
 {
     const size_t before[] = { j->source.count, j->target.count };
@@ -96,7 +76,7 @@ static cla_status add_line(job *j, size_t number, const char *source,
                               (int64_t)(j->target.count - before[1]) };
     const int64_t n = j->text.count++;
     j->line[n] = number;
-    j->order[n] = (sized){ n, sizes[0] > sizes[1] ? sizes[0] : sizes[1] };
+    j->order[n] = (translation_sized){ n, sizes[0] > sizes[1] ? sizes[0] : sizes[1] };
     j->text.source_at[n + 1] = (int64_t)j->source.count;
     j->text.target_at[n + 1] = (int64_t)j->target.count;
     return CLA_OK;
@@ -104,15 +84,15 @@ static cla_status add_line(job *j, size_t number, const char *source,
 
 static int longest_first(const void *a, const void *b)
 {
-    const sized *x = a, *y = b;
+    const translation_sized *x = a, *y = b;
     if (x->length != y->length) {
         return x->length > y->length ? -1 : 1;
     }
     return x->pair < y->pair ? -1 : x->pair > y->pair;
 }
 
-static cla_status fill(job *j, const char *const *sources, const char *const *targets,
-                       size_t n)
+static cla_status fill(translation_job *j, const char *const *sources,
+                       const char *const *targets, size_t n)
 {
     CLA_TRY(cla_alloc(&j->text.source_at, n + 1, sizeof *j->text.source_at));
     CLA_TRY(cla_alloc(&j->text.target_at, n + 1, sizeof *j->text.target_at));
@@ -131,29 +111,20 @@ static cla_status fill(job *j, const char *const *sources, const char *const *ta
     return CLA_OK;
 }
 
-/* Returns the size of the batch that starts at sentence first: smaller for long
- * sentences, and small enough to give each worker a share. */
-static int64_t take(const job *j, int64_t first)
-{
-    const int64_t left = j->text.count - first;
-    const int64_t workers = j->options->workers ? j->options->workers : 1;
-    const int64_t share = (j->text.count + workers - 1) / workers;
-    const int64_t batch = share < j->options->batch ? share : j->options->batch;
-    const int64_t room = batch * USUAL_PIECES / j->order[first].length;
-    const int64_t most = room < batch ? room : batch;
-    return most < 1 ? 1 : most < left ? most : left;
-}
-
 /* ---- pieces to results ------------------------------------------------------- */
 
-static cla_status write_results(const job *j, const int64_t *pair, int64_t n,
-                                const search_result *results)
+static translation_result *result_of(const translation_job *j, int64_t pair, int i)
+{
+    return &j->out[j->line[pair] * (size_t)wanted(j) + (size_t)i];
+}
+
+static cla_status write_results(const translation_job *j, const int64_t *pair,
+                                int64_t n, const search_result *results)
 {
     const int best = wanted(j);
     for (int64_t i = 0; i < n * best; i++) {
         const search_result *from = &results[i];
-        const size_t line = j->line[pair[i / best]];
-        translation_result *to = &j->out[line * (size_t)best + (size_t)(i % best)];
+        translation_result *to = result_of(j, pair[i / best], (int)(i % best));
         to->logp = from->logp;
         to->score = from->score;
         to->cut = from->cut;
@@ -164,7 +135,62 @@ static cla_status write_results(const job *j, const int64_t *pair, int64_t n,
     return CLA_OK;
 }
 
-static cla_status translate(const job *j, const transformer_batch *batch,
+/* A translation of a pair's line by its pieces; to: its place in the results. */
+static translation_given given_of(const translation_job *j, int64_t pair,
+                                  const int32_t *target, int64_t count,
+                                  translation_result *to)
+{
+    const int64_t *at = j->text.source_at + pair;
+    return (translation_given){
+        .line = j->lines[j->line[pair]],
+        .source = j->text.source + at[0],
+        .source_count = at[1] - at[0],
+        .target = target,
+        .target_count = count,
+        .detail = &to->detail,
+    };
+}
+
+/* Returns whether a translation of so many pieces, its end included, was forced to end,
+ * which costs nothing. */
+static bool ends_free(const translation_job *j, int64_t pair, int64_t pieces)
+{
+    const search_options *o = &j->options->search;
+    const int64_t *at = j->text.source_at + pair;
+    return o->forced && pieces == (o->most ? o->most : at[1] - at[0] + o->extra);
+}
+
+/* Finds the details of results, behind whose pieces there is room for the end; NULL: of
+ * the given translations. */
+static cla_status find_details(const translation_job *j, const int64_t *pair, int64_t n,
+                               const search_result *results)
+{
+    const int best = wanted(j);
+    translation_given *given = NULL;
+    int64_t count = 0;
+    if (!j->options->detail) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_alloc(&given, (size_t)(n * best) + 1, sizeof *given));
+    for (int64_t i = 0; i < n * best; i++) {
+        const int64_t of = pair[i / best], *at = j->text.target_at + of;
+        translation_result *to = result_of(j, of, (int)(i % best));
+        const search_result *r = results ? &results[i] : NULL;
+        if (!r) {
+            given[count++] = given_of(j, of, j->text.target + at[0], at[1] - at[0], to);
+        } else if (r->id && r->count + !r->cut) {
+            r->id[r->count] = CLA_EOS;
+            given[count] = given_of(j, of, r->id, r->count + !r->cut, to);
+            given[count++].free_end = !r->cut && ends_free(j, of, r->count + 1);
+        }
+    }
+    const cla_status status = cla_translation_details(
+        j->t, given, count, results && j->options->search.first != 0);
+    free(given);
+    return status;
+}
+
+static cla_status translate(const translation_job *j, const transformer_batch *batch,
                             const int64_t *pair, int64_t n)
 {
     search_result *results = NULL;
@@ -173,6 +199,7 @@ static cla_status translate(const job *j, const transformer_batch *batch,
     cla_status status = cla_transformer_search(
         &j->t->model, j->t->task.rt, &batch->source, &j->options->search, results);
     status = status ? status : write_results(j, pair, n, results);
+    status = status ? status : find_details(j, pair, n, results);
     for (int64_t i = 0; i < count; i++) {
         free(results[i].id);
     }
@@ -180,7 +207,7 @@ static cla_status translate(const job *j, const transformer_batch *batch,
     return status;
 }
 
-static cla_status score(const job *j, const transformer_batch *batch,
+static cla_status score(const translation_job *j, const transformer_batch *batch,
                         const int64_t *pair, int64_t n)
 {
     double *logp = NULL;
@@ -195,124 +222,19 @@ static cla_status score(const job *j, const transformer_batch *batch,
         r->logp = logp[i];
         r->score = cla_search_worth(&j->options->search, logp[i], at[1] - at[0]);
     }
+    status = status ? status : find_details(j, pair, n, NULL);
     cla_tape_free(&tape);
     free(logp);
     return status;
 }
 
-typedef cla_status (*use)(const job *j, const transformer_batch *batch,
-                          const int64_t *pair, int64_t n);
-
-static cla_status run_batch(const job *j, const int64_t *pair, int64_t n, use act)
-{
-    translation_batch b;
-    CLA_TRY(cla_translation_batch_make(j->t->task.rt, &j->text, pair, n, &b));
-    const transformer_batch batch = cla_translation_batch_view(&b, 0, 0);
-    const cla_status status = act(j, &batch, pair, n);
-    cla_translation_batch_free(&b);
-    return status;
-}
-
-/* ---- the batches of a job, by one thread or several ---------------------------- */
-
-typedef struct crew {
-    const job *j;
-    use act;
-    cla_mutex lock;     // protects the fields below
-    int64_t next, done; // sentences
-    cla_status status;  // of the first batch that failed, and its message
-    char error[1024];
-} crew;
-
-/* A translator that works for a crew in its own thread. */
-typedef struct worker {
-    crew *crew;
-    translation *t;
-    cla_thread thread;
-} worker;
-
-/* Takes the next batch and returns its size; 0 if none is left or one has failed. */
-static int64_t claim(crew *c, int64_t *first)
-{
-    cla_mutex_lock(&c->lock);
-    *first = c->next;
-    const int64_t n =
-        !c->status && c->next < c->j->text.count ? take(c->j, c->next) : 0;
-    c->next += n;
-    cla_mutex_unlock(&c->lock);
-    return n;
-}
-
-static void report(crew *c, int64_t n, cla_status status)
-{
-    const job *j = c->j;
-    cla_mutex_lock(&c->lock);
-    c->done += n;
-    if (!status && !c->status) {
-        const size_t all = (size_t)j->text.count, told = j->told ? j->told : all;
-        status = cla_task_tell(&j->t->task, (size_t)c->done * told / all, told);
-    }
-    if (status && !c->status) {
-        c->status = status;
-        snprintf(c->error, sizeof c->error, "%s", cla_error());
-    }
-    cla_mutex_unlock(&c->lock);
-}
-
-static void *work(void *context)
-{
-    const worker *w = context;
-    job own = *w->crew->j;
-    own.t = w->t;
-    for (int64_t first, n; (n = claim(w->crew, &first)) > 0;) {
-        report(w->crew, n, run_batch(&own, own.pair + first, n, w->crew->act));
-    }
-    return NULL;
-}
-
-/* Starts the workers and waits for them. If some do not start, the others do all
- * batches. */
-static cla_status work_together(crew *c, cla_task *const *task, int count)
-{
-    worker *w = NULL;
-    int started = 0;
-    CLA_TRY(cla_alloc(&w, (size_t)count, sizeof *w));
-    for (; started < count; started++) {
-        w[started] = (worker){ .crew = c, .t = (translation *)task[started] };
-        if (cla_thread_start(&w[started].thread, work, &w[started])) {
-            break;
-        }
-    }
-    for (int i = 0; i < started; i++) {
-        cla_thread_join(w[i].thread);
-    }
-    free(w);
-    return started ? CLA_OK : cla_fail(CLA_E_NOMEM, "no thread for a worker");
-}
-
-static cla_status run_batches(const job *j, use act)
-{
-    const translation_options *options = j->options;
-    crew c = { .j = j, .act = act };
-    if (!cla_mutex_init(&c.lock)) {
-        return cla_fail(CLA_E_NOMEM, "no memory for a lock");
-    }
-    cla_status status = CLA_OK;
-    if (options->workers) {
-        status = work_together(&c, options->worker, options->workers);
-    } else {
-        work(&(worker){ .crew = &c, .t = j->t });
-    }
-    cla_mutex_fini(&c.lock);
-    return !status && c.status ? cla_fail(c.status, "%s", c.error) : status;
-}
-
 /* Translates lines as they are, or scores them. */
-static cla_status run_whole(job *j, const char *const *lines,
+static cla_status run_whole(translation_job *j, const char *const *lines,
                             const char *const *targets, size_t n)
 {
+    j->lines = lines;
     cla_status status = fill(j, lines, targets, n);
-    status = status ? status : run_batches(j, targets ? score : translate);
+    status = status ? status : cla_translation_batches(j, targets ? score : translate);
     cla_ids_free(&j->source);
     cla_ids_free(&j->target);
     free(j->text.source_at);
@@ -323,7 +245,7 @@ static cla_status run_whole(job *j, const char *const *lines,
     return status;
 }
 
-static cla_status run_parts(job *j, const char *const *lines, size_t n)
+static cla_status run_parts(translation_job *j, const char *const *lines, size_t n)
 {
     translation_parts parts;
     translation_result *const out = j->out, *found = NULL;
@@ -335,7 +257,7 @@ static cla_status run_parts(job *j, const char *const *lines, size_t n)
     status = status ? status : run_whole(j, parts.text, NULL, parts.count);
     status = status ? status : cla_translation_parts_join(&parts, best, found, out);
     for (size_t i = 0; i < parts.count * best && found; i++) {
-        cla_text_free(&found[i].text);
+        cla_translation_result_fini(&found[i]);
     }
     free(found);
     cla_translation_parts_free(&parts);
@@ -347,7 +269,7 @@ cla_status cla_translation_run(translation *t, const char *const *lines,
                                const translation_options *options,
                                translation_result *out)
 {
-    job j = { .t = t, .options = options, .out = out };
+    translation_job j = { .t = t, .options = options, .out = out };
     return options->parts && !targets ? run_parts(&j, lines, n)
                                       : run_whole(&j, lines, targets, n);
 }

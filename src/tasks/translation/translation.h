@@ -124,6 +124,7 @@ typedef struct translation_options {
     int batch; // sentences per batch; fewer when they are long
     bool
         parts; // lines are cut into sentences, and those that are too long into clauses
+    bool detail; // results have details
     /* [workers] instances of the translator on shares of a device, each of which works
      * in its own thread. NULL: the called translator does the work. */
     cla_task *const *worker;
@@ -141,7 +142,11 @@ typedef struct translation_result {
     cla_text text;
     double logp, score; // log-probability; the same with the length penalty
     bool cut;           // it reached the longest length before its own end
+    struct translation_detail *detail; // of detail.h; NULL: not asked for, or none
 } translation_result;
+
+/* Frees what a result has. */
+void cla_translation_result_fini(translation_result *result);
 
 /* Translates lines, in batches of similar length. A line without pieces, such as one of
  * blanks, has the empty translation with probability 1. With options->parts it
@@ -151,7 +156,7 @@ typedef struct translation_result {
  * but no text. A target without pieces is the end piece alone, and the only possible
  * target of a source without pieces.
  *
- * out  out  [n*best] best first; zero-initialised by the caller. Free each text
+ * out  out  [n*best] best first; zero-initialised by the caller. Free each of them
  *
  * Errors: CLA_E_NUMERIC (weights that give no finite scores), CLA_E_NOMEM,
  * CLA_E_DEVICE. */
