@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -50,6 +51,7 @@ _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "sigmoid": torch.sigmoid,
     "gelu": functional.gelu,
     "silu": functional.silu,
+    "gelu_tanh": partial(functional.gelu, approximate="tanh"),
 }
 _GATES = {"swiglu": "silu", "geglu": "gelu"}
 _EVERYWHERE = ("rel_pos",)  # attention that all layers have unless the config says else

@@ -217,8 +217,8 @@ static cla_status add_scalars(writer *w)
 {
     static const int activations[] = {
         // numbers of CTranslate2, which needs one
-        [CLA_NONE] = -1,   [CLA_RELU] = 0, [CLA_TANH] = 5,
-        [CLA_SIGMOID] = 6, [CLA_GELU] = 3, [CLA_SILU] = 2,
+        [CLA_NONE] = -1, [CLA_RELU] = 0, [CLA_TANH] = 5,      [CLA_SIGMOID] = 6,
+        [CLA_GELU] = 3,  [CLA_SILU] = 2, [CLA_GELU_TANH] = 1,
     };
     const transformer_config *c = &w->l->f->t->config;
     const struct {

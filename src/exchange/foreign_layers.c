@@ -138,8 +138,9 @@ static json_t *sizes(const huggingface *h)
 cla_status cla_huggingface_config(const huggingface *h, cla_publish *p)
 {
     static const char *const activations[] = {
-        [CLA_NONE] = "linear",     [CLA_RELU] = "relu", [CLA_TANH] = "tanh",
-        [CLA_SIGMOID] = "sigmoid", [CLA_GELU] = "gelu", [CLA_SILU] = "swish",
+        [CLA_NONE] = "linear",        [CLA_RELU] = "relu", [CLA_TANH] = "tanh",
+        [CLA_SIGMOID] = "sigmoid",    [CLA_GELU] = "gelu", [CLA_SILU] = "swish",
+        [CLA_GELU_TANH] = "gelu_new",
     };
     const transformer_config *c = &h->f->t->config;
     json_t *all = sizes(h);

@@ -41,11 +41,8 @@ static cla_status read_activation(const ct2_folder *f)
     static const struct {
         int number;
         cla_activation activation;
-    } known[] = { { 0, CLA_RELU },
-                  { 2, CLA_SILU },
-                  { 3, CLA_GELU },
-                  { 5, CLA_TANH },
-                  { 6, CLA_SIGMOID } };
+    } known[] = { { 0, CLA_RELU }, { 1, CLA_GELU_TANH }, { 2, CLA_SILU },
+                  { 3, CLA_GELU }, { 5, CLA_TANH },      { 6, CLA_SIGMOID } };
     double number = 0;
     CLA_TRY(read_both(f, "activation", &number));
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -55,7 +52,7 @@ static cla_status read_activation(const ct2_folder *f)
         }
     }
     return cla_ct2_wrong(f, "encoder/activation",
-                         "is none of relu, swish, gelu, tanh and sigmoid");
+                         "is none of relu, gelu, swish, tanh and sigmoid");
 }
 
 /* Reads the factor of embeddings, 1 or the root of the width, which true stands for. */

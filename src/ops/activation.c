@@ -12,13 +12,10 @@
 /* ---- the table --------------------------------------------------------------- */
 
 const char *const cla_activation_names[] = {
-    [CLA_NONE] = "none",
-    [CLA_RELU] = "relu",
-    [CLA_TANH] = "tanh",
-    [CLA_SIGMOID] = "sigmoid",
-    [CLA_GELU] = "gelu",
-    [CLA_SILU] = "silu",
-    NULL,
+    [CLA_NONE] = "none",           [CLA_RELU] = "relu",
+    [CLA_TANH] = "tanh",           [CLA_SIGMOID] = "sigmoid",
+    [CLA_GELU] = "gelu",           [CLA_SILU] = "silu",
+    [CLA_GELU_TANH] = "gelu_tanh", NULL,
 };
 
 /* An activation whose slope does not follow from its result is an operator; NULL: the
@@ -26,7 +23,10 @@ const char *const cla_activation_names[] = {
 typedef cla_status (*apart)(cla_tape *tape, cla_tensor **y, cla_tensor *x);
 static apart operator_of(cla_activation activation)
 {
-    return activation == CLA_GELU ? cla_gelu : activation == CLA_SILU ? cla_silu : NULL;
+    return activation == CLA_GELU        ? cla_gelu
+           : activation == CLA_SILU      ? cla_silu
+           : activation == CLA_GELU_TANH ? cla_gelu_tanh
+                                         : NULL;
 }
 
 bool cla_activation_fuses(cla_activation activation)
@@ -69,6 +69,8 @@ double cla_activation_of(cla_activation activation, double x)
         return x * (1 + erf(x / sqrt(2))) / 2;
     case CLA_SILU:
         return x / (1 + exp(-x));
+    case CLA_GELU_TANH:
+        return x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x))) / 2;
     case CLA_NONE:
         break;
     }

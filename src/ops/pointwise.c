@@ -10,6 +10,7 @@
 #include "clattn/feed.h"
 #include "clattn/ops.h"
 #include "expr/expr.h"
+#include "ops/activation.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
 
@@ -242,6 +243,9 @@ POINTWISE(gate, "x:... a:... b:... -> y:...", "sigmoid(x) * a + (1 - sigmoid(x))
 POINTWISE(sigmoid, "x:... -> y:...", "sigmoid(x)")
 POINTWISE(gelu, "x:N,D -> y:N,D", "x * (0.5 + 0.5 * erf(x * 0.70710678118654752))")
 POINTWISE(silu, "x:N,D -> y:N,D", "x * sigmoid(x)")
+// (1 + tanh(u)) / 2 = sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3)
+POINTWISE(gelu_tanh, "x:N,D -> y:N,D",
+          "x * sigmoid(1.5957691216057308 * x * (1 + 0.044715 * x * x))")
 
 cla_status cla_add(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
 {
@@ -290,4 +294,10 @@ cla_status cla_silu(cla_tape *tape, cla_tensor **y, cla_tensor *x)
 {
     CLA_OP(tape, y, x);
     return run(tape, y, &(saved){ .op = &silu_row, .x = { x } });
+}
+
+cla_status cla_gelu_tanh(cla_tape *tape, cla_tensor **y, cla_tensor *x)
+{
+    CLA_OP(tape, y, x);
+    return run(tape, y, &(saved){ .op = &gelu_tanh_row, .x = { x } });
 }

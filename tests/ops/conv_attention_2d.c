@@ -167,8 +167,8 @@ DEVICE_TEST(conv_attention_2d, refuses)
         { TOKENS, TALL, BIAS, CLA_RELU, NULL, CLA_E_SHAPE, "at most 31" },
         { TOKENS, FILTER, BIAS, CLA_RELU, &causal, CLA_E_USAGE, "causal" },
         { TOKENS, FILTER, BIAS, CLA_RELU, &drop, CLA_E_USAGE, "dropout is 0.5" },
-        { TOKENS, FILTER, BIAS, (cla_activation)7, NULL, CLA_E_USAGE,
-          "activation is 7, must be 0 to 5 (silu)" },
+        { TOKENS, FILTER, BIAS, (cla_activation)8, NULL, CLA_E_USAGE,
+          "activation is 8, must be 0 to 6 (gelu_tanh)" },
         { TOKENS, FILTER, BIAS, CLA_GELU, NULL, CLA_E_USAGE,
           "activation is gelu, whose slope does not follow from its result" },
     };

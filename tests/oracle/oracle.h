@@ -20,7 +20,7 @@ void oracle_matmul(double *y, const double *a, const double *b, int M, int N, in
 /* Attributes of operators by the activations that they take: those whose slope follows
  * from the result, and all. */
 #define ORACLE_FUSED       "activation=none|relu|tanh|sigmoid"
-#define ORACLE_ACTIVATIONS ORACLE_FUSED "|gelu|silu"
+#define ORACLE_ACTIVATIONS ORACLE_FUSED "|gelu|silu|gelu_tanh"
 
 /* y [N,out]; b, residual may be NULL; activation as cla_activation */
 void oracle_linear(double *y, const double *x, const double *w, const double *b,

@@ -10,6 +10,7 @@
 
 extern const cla_signature cla_add_signature, cla_sub_signature, cla_multiply_signature,
     cla_scale_by_signature, cla_gate_signature, cla_gelu_signature, cla_silu_signature,
+    cla_gelu_tanh_signature,
     cla_sigmoid_signature; // of the launcher
 
 static kind_cost moves(const op_call *c, double times)
@@ -160,6 +161,18 @@ static void silu_oracle(double *const *y, const op_call *c)
     oracle_silu(y[0], c->x[0], count(c));
 }
 
+static cla_status gelu_tanh_device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_gelu_tanh(tape, y, c->in[0]);
+}
+
+static void gelu_tanh_oracle(double *const *y, const op_call *c)
+{
+    for (int64_t i = 0; i < count(c); i++) {
+        y[0][i] = cla_activation_of(CLA_GELU_TANH, c->x[0][i]);
+    }
+}
+
 static cla_status sigmoid_device(cla_tape *tape, cla_tensor **y, const op_call *c)
 {
     return cla_sigmoid(tape, y, c->in[0]);
@@ -190,6 +203,13 @@ static const op_kind silu_kind = {
     .cost = cost,
 };
 
+static const op_kind gelu_tanh_kind = {
+    .signature = &cla_gelu_tanh_signature,
+    .device = gelu_tanh_device,
+    .oracle = gelu_tanh_oracle,
+    .cost = cost,
+};
+
 static const op_kind sigmoid_kind = {
     .signature = &cla_sigmoid_signature,
     .device = sigmoid_device,
@@ -198,7 +218,6 @@ static const op_kind sigmoid_kind = {
 };
 
 const op_kind *const pointwise_kinds[] = {
-    &add_kind,      &sub_kind,     &multiply_kind,
-    &scale_by_kind, &gate_kind,    &gelu_kind,
-    &silu_kind,     &sigmoid_kind, NULL
+    &add_kind,  &sub_kind,  &multiply_kind,  &scale_by_kind, &gate_kind,
+    &gelu_kind, &silu_kind, &gelu_tanh_kind, &sigmoid_kind,  NULL
 };
