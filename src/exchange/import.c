@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "exchange/import_lm.h"
 #include "exchange/import_marian.h"
 #include "nn/coder.h"
 #include "tasks/translation/translation.h"
@@ -199,6 +200,9 @@ cla_status cla_import(const char *from, const char *out, int transformers,
                                                       : SEARCH_TRANSFORMERS_5 } };
     import_package package;
     *numbers = 0;
+    if (cla_lm_is_folder(from)) {
+        return cla_lm_import(from, out, signal, numbers);
+    }
     cla_status status = cla_package_open(&package, from);
     status = status ? status : read_model(&m, &package);
     status = status ? status : publish(&m, &package, out, signal, numbers);
