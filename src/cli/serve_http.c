@@ -87,6 +87,7 @@ static const route routes[] = {
     { "/detect", SERVE_TRANSLATE, NULL, JSON_TYPE },
     { "/tag", SERVE_TAG, NULL, JSON_TYPE },
     { "/answer", SERVE_ANSWER, NULL, JSON_TYPE },
+    { "/generate", SERVE_GENERATE, NULL, JSON_TYPE },
     { NULL, -1, NULL, JSON_TYPE },
 };
 
@@ -203,7 +204,7 @@ static bool check_body(const serve *s, request *r, struct MHD_Connection *connec
 
 static void refuse_route(const serve *s, request *r, const char *method)
 {
-    static const char *const paths[] = { "/translate", "/tag", "/answer" };
+    static const char *const paths[] = { "/translate", "/tag", "/answer", "/generate" };
     const route *to = r->route;
     const bool get = strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
                      strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;

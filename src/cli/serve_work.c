@@ -268,6 +268,8 @@ static cla_status run(const serve_worker *w, const serve_unit *unit, size_t n)
         return tag(w, unit, n);
     case SERVE_ANSWER:
         return answer(w, unit, n);
+    case SERVE_GENERATE:
+        return serve_generate(w, unit, n);
     }
     return CLA_OK;
 }

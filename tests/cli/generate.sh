@@ -143,8 +143,35 @@ for way in csan1d custom rel_pos; do
 done
 check 'refuses what reads ahead' says 3 "attention is 'block', which reads pieces" \
     train --set attention=block --out "$work/none"
-check 'inspect refuses it' says 2 'the model is a lm' \
-    "$clattn" inspect --model "$run" --text one --out "$work/map.svg"
+
+# Maps of what is read: each row is a distribution over the pieces up to its own.
+looks() {
+    "$clattn" inspect --model "$run" --text 'one two' --out "$work/map.svg" && grep -q '<svg' "$work/map.svg" &&
+        "$clattn" inspect --model "$run" --text 'one two' --out "$work/map.safetensors" &&
+        python3 - "$work/map.safetensors" <<'PYTHON'
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+size, = struct.unpack("<Q", data[:8])
+header = json.loads(data[8:8 + size])
+assert header["logits"]["shape"][0] == 7, header["logits"]
+assert {k for k in header if k.startswith("map.")} == {"map.0.0", "map.0.1"}, header.keys()
+for head in ("map.0.0", "map.0.1"):
+    at, end = header[head]["data_offsets"]
+    row = struct.unpack(f"<{(end - at) // 4}f", data[8 + size + at:8 + size + end])
+    for i in range(7):
+        assert abs(sum(row[7 * i:7 * i + i + 1]) - 1) < 1e-5, (head, i)
+        assert not any(row[7 * i + i + 1:7 * i + 7]), (head, i)
+PYTHON
+}
+check 'inspect draws and writes its maps' looks
+check 'inspect refuses what it cannot read at once' says 3 'the text has 17 pieces, must have 1 to 16' \
+    "$clattn" inspect --model "$run" --text 'one two three fou' --out "$work/map.svg"
+if "$clattn" serve --model "$work/none" 2>&1 | grep -q 'built without libmicrohttpd'; then
+    echo 'skipped serve: built without libmicrohttpd'
+else
+    check 'the service writes what the command does' timeout 300 \
+        python3 "$source/tests/cli/generate_client.py" "$clattn" "$run"
+fi
 check 'generate wants a language model' says 2 'tag needs a tagger' \
     "$clattn" tag --model "$run"
 passed

@@ -66,6 +66,7 @@ marian() {
 }
 libretranslate() { "$python" libretranslate.py "$clattn" "$seed"; }
 m2m() { "$python" m2m.py "$clattn" "$seed"; }
+lm() { "$python" lm.py "$clattn" "$seed"; }
 ct2() { "$python" ct2.py "$clattn" "$seed"; }
 ct2_import() { "$python" ct2_import.py "$clattn" "$seed"; }
 
@@ -95,6 +96,7 @@ if get torch transformers sentencepiece protobuf; then
     compare stored stored
     compare marian marian
     compare m2m m2m
+    compare lm lm
     if get ctranslate2; then
         compare ct2 ct2
         compare ct2_import ct2_import
@@ -102,7 +104,7 @@ if get torch transformers sentencepiece protobuf; then
         for name in ct2 ct2_import; do without "$name"; done
     fi
 else
-    for name in stored marian m2m ct2 ct2_import; do without "$name"; done
+    for name in stored marian m2m lm ct2 ct2_import; do without "$name"; done
 fi
 "$folder/peers/bin/pip" list 2>/dev/null |
     grep -E '^(sacrebleu|pycocoevalcap|subword-nmt|conllu|transformers|torch|ctranslate2|libretranslatepy) '

@@ -4,6 +4,7 @@
 
 #include "models/lm.h"
 #include "models/sample.h"
+#include "models/tagger_maps.h"
 #include "text/codec.h"
 #include "text/subwords.h"
 #include "train/task.h"
@@ -151,5 +152,16 @@ typedef struct language_writing {
  * CLA_E_DEVICE, those of take. */
 cla_status cla_language_write(language *t, const char *prompt, size_t size,
                               const language_writing *how, cla_text *out);
+
+/* look.c: computes logits [pieces,V] of the piece after each piece of a text, and the
+ * maps of all layers. A text begins as in writing.
+ *
+ * view    out  to be freed by cla_tagger_view_free, also on failure
+ * names   out  the pieces, a NUL behind each
+ *
+ * Errors: CLA_E_INPUT (no piece, or more than the context or 1024; attention without
+ * maps), CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status cla_language_look(language *t, const char *text, size_t size,
+                             tagger_view *view, cla_text *names, size_t *pieces);
 
 extern const cla_task_kind cla_language_kind;
