@@ -1,4 +1,4 @@
-/* inspect_maps.c - writes attention maps of one sequence, and those of language models. */
+/* inspect_maps.c - writes attention maps of one sequence; those of language models. */
 #include <stdio.h>
 #include <string.h>
 

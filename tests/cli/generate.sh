@@ -141,6 +141,40 @@ for way in csan1d custom rel_pos; do
     check "trains with $way" train --set attention=$way --set window=5 --set steps=2 --out "$work/$way"
     check "writes with $way" prints 'one' "$clattn" generate --model "$work/$way" --pieces 30 'one'
 done
+# A window with sinks: of one layer, a piece sees the last three and the first two alone.
+sinks() {
+    train --set attention=custom --set 'mask=i - j < 3 || j < 2' --set position=none --set steps=2 \
+        --out "$work/sinks" || return 1
+    for text in 'one two three' 'ote two three' 'one two nhree' 'one two thrne'; do
+        "$clattn" inspect --model "$work/sinks" --text "$text" --out "$work/${text// /_}.safetensors" || return 1
+    done
+    python3 - "$work" <<'PYTHON'
+import json, struct, sys
+def last(name):
+    data = open(f"{sys.argv[1]}/{name}.safetensors", "rb").read()
+    size, = struct.unpack("<Q", data[:8])
+    logits = json.loads(data[8:8 + size])["logits"]
+    at, end = (8 + size + x for x in logits["data_offsets"])
+    wide = logits["shape"][1]
+    return struct.unpack(f"<{wide}f", data[end - 4 * wide:end])
+whole = last("one_two_three")
+assert last("one_two_nhree") == whole
+assert last("ote_two_three") != whole and last("one_two_thrne") != whole
+PYTHON
+}
+check 'a window with sinks sees them and the window' sinks
+
+# A SentencePiece model cuts lines; their ends are pieces.
+for i in 1 2 3; do echo 'one two three four five six seven eight'; done | tee "$work/data/train.txt" >"$work/data/dev.txt"
+pieces=(--set pieces=sentencepiece --set "sentencepiece=$source/tests/data/pieces.model")
+if train "${pieces[@]}" --set steps=160 --out "$work/pieces" 2>"$work/said"; then
+    check 'writes with SentencePiece' writes "$work/want" \
+        "$clattn" generate --model "$work/pieces" --greedy --pieces 100 --stop $'\n' 'one two'
+    check 'keeps its pieces' cmp "$work/pieces/codes.txt" "$source/tests/data/pieces.model"
+    check 'goes on with the same' train "${pieces[@]}" --set steps=170 --resume --out "$work/pieces"
+else
+    check 'says that SentencePiece is not built in' grep -q 'built without' "$work/said"
+fi
 check 'refuses what reads ahead' says 3 "attention is 'block', which reads pieces" \
     train --set attention=block --out "$work/none"
 

@@ -6,8 +6,8 @@
 
 enum { MOST = 1024 };
 
-/* Appends the name of a piece: its text, or that of a special piece, where a line end is
- * "\\n" and a byte that is no character U+FFFD. */
+/* Appends the name of a piece: its text, or that of a special piece. A line end is
+ * "\\n", a byte that is no character U+FFFD. */
 static cla_status add_name(const language *t, int32_t id, cla_text *names)
 {
     const bool other = t->pieces == LANGUAGE_TOKENIZER;
