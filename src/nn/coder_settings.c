@@ -73,7 +73,8 @@ static cla_status read_position(coder_config *c, cla_config *s,
     const int width = c->model / c->heads;
     double part = 1;
     c->rope_base = 10000;
-    CLA_TRY(cla_config_choice(s, "position", positions, &c->position));
+    CLA_TRY(positions ? cla_config_choice(s, "position", positions, &c->position)
+                      : CLA_OK);
     CLA_TRY(cla_config_double(s, "rope_base", &c->rope_base, 1, 1e12));
     CLA_TRY(cla_config_double(s, "rope_part", &part, 0, 1));
     const int pairs = (int)(part * width / 2);
