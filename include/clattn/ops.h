@@ -1,8 +1,7 @@
-/* ops.h - the differentiable operators, one function each (tier 2).
- *
- * Each runs forward and, on a training tape, records its backward pass. Results belong
- * to the tape; on failure *y is NULL. Letters: N tokens, B sequences, H heads, T
- * queries, S keys, D model width, d head width, w window. */
+/* ops.h - the differentiable operators, one function each (tier 2). Each runs forward
+ * and, on a training tape, records its backward pass. Results belong to the tape; on
+ * failure *y is NULL. Letters: N tokens, B sequences, H heads, T queries, S keys, D
+ * model width, d head width, w window. */
 #pragma once
 
 #include "clattn/tensor.h"
@@ -11,7 +10,7 @@
 extern "C" {
 #endif
 
-/* A function of each number of a result; gelu, silu and gelu_tanh as the operators. */
+/* A function of each number of a result. */
 typedef enum cla_activation {
     CLA_NONE,      // x
     CLA_RELU,      // max(x, 0)
@@ -19,7 +18,7 @@ typedef enum cla_activation {
     CLA_SIGMOID,   // 1 / (1 + exp(-x))
     CLA_GELU,      // x P(Z <= x), Z standard normal
     CLA_SILU,      // x / (1 + exp(-x))
-    CLA_GELU_TANH, // gelu with a hyperbolic tangent in place of P
+    CLA_GELU_TANH, // x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2, as in GPT-2
 } cla_activation;
 
 /* What happens at the first and last head of a 2-D window (models: CSAN). */

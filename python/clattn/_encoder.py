@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -35,7 +36,7 @@ _DEFAULTS: dict[str, Any] = {  # of clattn's translators: src/models/transformer
     "norm_epsilon": 1e-6,
     "bias": True,
     "position": "sine",
-    "positions": "tensor2tensor",
+    "positions": None,
     "max_positions": 0,
     "rope_base": 10000.0,
     "rope_part": 1.0,
@@ -50,10 +51,16 @@ _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "sigmoid": torch.sigmoid,
     "gelu": functional.gelu,
     "silu": functional.silu,
-    "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
+    "gelu_tanh": partial(functional.gelu, approximate="tanh"),
 }
 _GATES = {"swiglu": "silu", "geglu": "gelu", "geglu_tanh": "gelu_tanh"}
 _EVERYWHERE = ("rel_pos",)  # attention that all layers have unless the config says else
+
+
+def kind_of(config: Mapping[str, Any]) -> str:
+    """The kind of positions; older versions named those that are added `positions`."""
+    kind, older = config["position"], config.get("positions")
+    return older if kind == "sine" and older not in (None, "tensor2tensor") else kind
 
 
 def signal(kind: str, count: int, width: int) -> Any:
@@ -204,7 +211,7 @@ class Encoder(nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
         if get("source_vector"):
             self.source.vector = nn.Parameter(torch.zeros(1, width))
         self.encoder = nn.Module()
-        if get("position") == "sine" and get("positions") == "learned":
+        if kind_of(self.config) == "learned":
             drawn = torch.randn(get("max_positions"), width) / math.sqrt(width)
             self.encoder.positions = nn.Parameter(drawn)
         if get("embedding_norm"):
@@ -270,10 +277,11 @@ class Encoder(nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
         tied = self.config["tied"] == "all"
         x = self.scale * (self.target if tied else self.source).table[ids]
         longest = int(positions.max()) + 1 if len(positions) else 0
-        if self.config["position"] == "sine":
+        kind = kind_of(self.config)
+        if kind not in ("rope", "none"):
             table = getattr(self.encoder, "positions", None)
             if table is None:
-                table = signal(self.config["positions"], longest, x.shape[1])
+                table = signal(kind, longest, x.shape[1])
             if longest > len(table):
                 raise UsageError(
                     f"Encoder: a sentence has {longest} pieces, {len(table)} positions"

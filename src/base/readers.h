@@ -43,6 +43,7 @@ typedef enum cla_blank_lines {
     R(tag_lexicon, "src/tasks/tagging/data.c", CLA_BLANKS_SKIPPED)                  \
     R(text_stream, "src/tasks/language/data.c", CLA_BLANKS_KEPT)                    \
     R(themes, "src/text/themes.c", CLA_BLANKS_SKIPPED)                              \
+    R(tokenizer, "src/text/codec_read.c", CLA_BLANKS_SKIPPED)                       \
     R(tuning, "src/runtime/tuning.c", CLA_BLANKS_SKIPPED)                           \
     R(vector_text, "src/cli/cmd_vectors.c", CLA_BLANKS_KEPT)                        \
     R(vectors, "src/text/vectors.c", CLA_BLANKS_SKIPPED)                            \
@@ -64,6 +65,7 @@ typedef enum cla_blank_lines {
     R("src/runtime/driver_absent.c", "the name of a library")                        \
     R("src/runtime/source.c", "kernels, read by the compiler")                       \
     R("src/runtime/tuning.c", "the core has a reader of its own")                    \
+    R("src/tasks/language/tokenized.c", "kept as it is; its JSON has a reader")      \
     R("src/text/subwords.c", "merges or a model, kept as they are")                  \
     R("src/train/average.c", "compared")                                             \
     R("src/train/folder.c", "copied")                                                \

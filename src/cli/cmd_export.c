@@ -37,8 +37,9 @@ static const cli_option options[] = {
     { "model", 'm', "DIR", "folder of a training run", CLI_TEXT,
       .at = offsetof(arguments, run), .needed = true },
     { "format", 'f', "FORMAT",
-      "clattn (default), or of a translator: huggingface, ctranslate2", CLI_TAKE,
-      .take = take_format, .choices = "clattn huggingface ctranslate2" },
+      "clattn (default); huggingface: a translator, a language model; ctranslate2: a "
+      "translator",
+      CLI_TAKE, .take = take_format, .choices = "clattn huggingface ctranslate2" },
     { "weights", 'W', "BITS",
       "store numbers as float32 or float16, or matrices as int8 (as the run has them)",
       CLI_TEXT, .at = offsetof(arguments, weights), .choices = CLA_WEIGHTS_NAMES },

@@ -26,12 +26,15 @@ const cli_usage cli_import_usage = {
     .least = 1,
     .most = 1,
     .lacks = "a folder or a package",
-    .about = "Converts a model of another program to a translator's folder: a Hugging "
-             "Face folder of MarianMT, M2M-100, NLLB, mBART-50, T5, mT5 or MADLAD-400, "
-             "one that Marian wrote, one of CTranslate2, or a package of Argos.",
+    .about = "Converts a model of another program: a translator from a Hugging Face "
+             "folder of MarianMT, M2M-100, NLLB, mBART-50, T5, mT5 or MADLAD-400, one "
+             "that Marian wrote, one of CTranslate2 or a package of Argos; a language "
+             "model from a Hugging Face folder of GPT-2, Llama or Mistral.",
     .more = "  clattn import opus-mt-en-de --out runs/en-de\n"
             "  clattn import translate-en_de-1_0.argosmodel --out runs/en-de\n"
-            "  clattn translate --model runs/en-de < test.en",
+            "  clattn translate --model runs/en-de < test.en\n"
+            "  clattn import gpt2 --out runs/gpt2\n"
+            "  clattn generate --model runs/gpt2 'Once upon a time'",
 };
 
 static void show_progress(size_t done, size_t all)

@@ -2,8 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/safetensors.h"
 #include "cli/cli.h"
 #include "cli/inspect.h"
 #include "cli/model.h"
@@ -33,7 +31,8 @@ static const cli_option options[] = {
       "a sentence, words with blanks between them; a question; what a poem is about",
       CLI_TEXT, .at = offsetof(arguments, text), .needed = true },
     { "out", 'o', "FILE",
-      "an .svg file; of taggers .safetensors too, for logits and maps as numbers",
+      "an .svg file; of taggers and language models .safetensors too, for logits and "
+      "maps as numbers",
       CLI_TEXT, .at = offsetof(arguments, out), .output = CLI_OUT_FILE },
     { "passage", 'p', "FILE", "what a reader is asked about", CLI_TEXT,
       .at = offsetof(arguments, passage) },
@@ -65,8 +64,9 @@ static cla_status check(const void *arguments_)
 const cli_usage cli_inspect_usage = {
     .options = options,
     .check = check,
-    .about = "Draws the attention maps of every layer and head of a tagger, before and "
-             "after the convolution, with the tokens on both axes.",
+    .about =
+        "Draws the attention maps of every layer and head of a tagger or a language "
+        "model, before and after the convolution, with the tokens on both axes.",
     .more =
         "  clattn inspect --model runs/t --text 'il ne vient pas' --out maps.svg\n\n"
         "Of a translator: what the decoder's last layer reads of the source for each "
@@ -77,51 +77,11 @@ const cli_usage cli_inspect_usage = {
         "  clattn inspect --model runs/p --text 春風明月 --out levels.svg",
 };
 
-/* Writes logits [T,tags], and a tensor map.LAYER.HEAD (and convolved.LAYER.HEAD) [T,T]
- * for each head. */
-static cla_status write_tensors(const char *path, const tagging *t,
-                                const tagger_view *view)
-{
-    const int64_t T = view->maps[0].tokens, tags = t->config.tags;
-    const size_t n = (size_t)view->count + 1;
-    cla_st_tensor *tensors = NULL;
-    char(*names)[32] = NULL;
-    cla_status status = cla_alloc(&tensors, n, sizeof *tensors);
-    status = status ? status : cla_alloc(&names, n, sizeof *names);
-    if (!status) {
-        tensors[0] = (cla_st_tensor){ "logits",    CLA_ST_F32, 2,
-                                      { T, tags }, T * tags,   view->logits };
-        for (int i = 0; i < view->count; i++) {
-            const tagger_map *m = &view->maps[i];
-            snprintf(names[i], sizeof names[i], "%s.%d.%d",
-                     m->convolved ? "convolved" : "map", m->layer, m->head);
-            tensors[i + 1] =
-                (cla_st_tensor){ names[i], CLA_ST_F32, 2, { T, T }, T * T, m->weight };
-        }
-        status = cla_st_save(path, tensors, n, NULL);
-    }
-    free(names);
-    free(tensors);
-    return status;
-}
-
-static cla_status write_svg(const char *path, const char *title,
-                            const tagger_view *view, const char *const *tokens)
-{
-    cla_text picture = { 0 };
-    cla_status status = cli_svg_maps(&picture, view->maps, view->count, tokens, title);
-    status = status ? status : cla_file_write(path, picture.data, picture.size);
-    cla_text_free(&picture);
-    return status;
-}
-
 static cla_status write_view(const arguments *a, const tagging *t,
                              const tagger_view *view, const char *const *tokens)
 {
-    if (cla_ends_in(a->out, ".safetensors")) {
-        return write_tensors(a->out, t, view);
-    }
-    return write_svg(a->out, a->model, view, tokens);
+    const inspect_output to = { NULL, a->out, a->model, false };
+    return cli_inspect_view(view, t->config.tags, tokens, &to);
 }
 
 /* Inspects a sentence, which must be a single chunk for the model. */
@@ -210,17 +170,12 @@ static cla_status inspect_poet(const arguments *a, poetry *t)
 static cla_status check_options(const arguments *a, const cla_task_kind *kind)
 {
     const bool asked = kind == &cla_reading_kind, writes = kind == &cla_poetry_kind;
-    if (kind == &cla_language_kind) {
-        return cla_fail(CLA_E_USAGE,
-                        "inspect: is for taggers, translators, readers and poets, the "
-                        "model is a %s",
-                        kind->name);
-    }
+    const bool maps = kind == &cla_tagging_kind || kind == &cla_language_kind;
     if (!a->out && !asked && !writes) {
         return cla_fail(CLA_E_USAGE, "inspect: what a %s looks at needs --out FILE",
                         kind->name);
     }
-    if (a->site && kind == &cla_tagging_kind) {
+    if (a->site && maps) {
         return cla_fail(CLA_E_USAGE,
                         "inspect: --site is for translators, readers and poets, the "
                         "model is a %s",
@@ -246,7 +201,7 @@ static cla_status check_options(const arguments *a, const cla_task_kind *kind)
                         "model is a %s",
                         kind->name);
     }
-    return kind == &cla_tagging_kind || !a->out || cla_ends_in(a->out, ".svg")
+    return maps || !a->out || cla_ends_in(a->out, ".svg")
                ? CLA_OK
                : cla_fail(CLA_E_USAGE, "inspect: the maps of a %s are drawn as .svg",
                           kind->name);
@@ -266,6 +221,9 @@ static cla_status inspect_task(const arguments *a, cla_task *task)
         return inspect_poet(a, (poetry *)task);
     }
     const inspect_output to = { a->site, a->out, a->model, false };
+    if (kind == &cla_language_kind) {
+        return cli_inspect_language((language *)task, a->text, &to);
+    }
     return cli_inspect_translation((translation *)task, a->text, &to);
 }
 

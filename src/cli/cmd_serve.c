@@ -55,7 +55,8 @@ static const cli_option options[] = {
     CLI_DEVICE(arguments, folders.device),
     CLI_PRECISION,
     { "model", 'm', "DIR",
-      "folder of a translator, a tagger or a reader; several translators serve the "
+      "folder of a translator, a tagger, a reader or a language model; several "
+      "translators serve the "
       "languages of each",
       CLI_TAKE, .at = offsetof(arguments, folders.folder), .needed = true,
       .take = take_model },
@@ -80,7 +81,7 @@ static const cli_option options[] = {
       LIMIT(body), .low = 1, .high = 1 << 30 },
     { "max-words", 'w', "N",
       "refuse a text of more words or pieces of words (translators: 2000, taggers: "
-      "10000, readers: 20000)",
+      "10000, readers: 20000); most pieces of a continuation too (4096)",
       CLI_INT, LIMIT(max_words), .low = 1, .high = INT32_MAX },
     { "timeout", 'T', "SECONDS", "close a connection that is idle for so long (30)",
       CLI_INT, LIMIT(timeout), .low = 1, .high = 86400 },
@@ -102,7 +103,8 @@ static const cli_option options[] = {
 const cli_usage cli_serve_usage = {
     .options = options,
     .about =
-        "Serves a trained model over HTTP: POST /translate, /tag or /answer with JSON, "
+        "Serves a trained model over HTTP: POST /translate, /tag, /answer or "
+        "/generate with JSON, "
         "GET /health, /metrics, /languages and /frontend/settings. Prints its address, "
         "and runs until SIGTERM or SIGINT; requests that it has accepted are answered "
         "first. SIGHUP reads the models again.",
@@ -122,8 +124,9 @@ static cla_status choose(serve *s, const char *kind, serve_limits *limits)
         [SERVE_TRANSLATE] = { "translator", 2000 },
         [SERVE_TAG] = { "tagger", 10000 },
         [SERVE_ANSWER] = { "reader", 20000 },
+        [SERVE_GENERATE] = { "lm", 4096 },
     };
-    for (int i = 0; i <= SERVE_ANSWER; i++) {
+    for (int i = 0; i <= SERVE_GENERATE; i++) {
         if (strcmp(kind, known[i].kind) == 0) {
             s->kind = (serve_kind)i;
             s->kind_name = known[i].kind;
@@ -133,8 +136,8 @@ static cla_status choose(serve *s, const char *kind, serve_limits *limits)
         }
     }
     return cla_fail(CLA_E_USAGE,
-                    "serve needs a translator, a tagger or a reader: this "
-                    "is a %s",
+                    "serve needs a translator, a tagger, a reader or a language "
+                    "model: this is a %s",
                     kind);
 }
 

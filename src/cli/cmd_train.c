@@ -100,10 +100,11 @@ static cla_status read_own(const arguments *a, cla_config *settings)
 
 static cla_status read_settings(const arguments *a, cla_config *settings)
 {
-    static const char *const files[] = { "data",          "vectors",
-                                         "lexicon",       "themes",
-                                         "sentencepiece", "target_sentencepiece",
-                                         "warm_start",    NULL };
+    static const char *const files[] = {
+        "data",       "vectors",       "lexicon",
+        "themes",     "sentencepiece", "target_sentencepiece",
+        "warm_start", "tokenizer",     NULL
+    };
     if (!a->config.count) {
         return read_own(a, settings);
     }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "models/look.h"
+#include "models/tagger_maps.h"
+#include "tasks/language/language.h"
 #include "tasks/translation/translation.h"
 
 /* Which sites are shown, and in what form. */
@@ -16,6 +18,17 @@ typedef struct inspect_output {
  * (no such site; the message lists the sites), CLA_E_INPUT (too many rows or columns to
  * draw), CLA_E_IO, CLA_E_NOMEM. */
 cla_status cli_inspect_levels(const look_log *seen, const inspect_output *to);
+
+/* Writes the maps of a sequence: as SVG, or where the name of the file ends in
+ * .safetensors as numbers, logits [T,columns] and a tensor map.LAYER.HEAD (and
+ * convolved.LAYER.HEAD) [T,T] for each head. Errors: CLA_E_IO, CLA_E_NOMEM. */
+cla_status cli_inspect_view(const tagger_view *view, int64_t columns,
+                            const char *const *tokens, const inspect_output *to);
+
+/* Writes the maps of a text that a language model reads. Errors: those of
+ * cla_language_look, CLA_E_INPUT (not UTF-8), CLA_E_IO. */
+cla_status cli_inspect_language(language *t, const char *text,
+                                const inspect_output *to);
 
 /* Draws as SVG how a translator attends to the source. Site "cross", or NULL:
  * translates a line greedily and draws the decoder's last layer for each piece of the

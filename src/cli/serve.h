@@ -4,6 +4,7 @@
  *   serve_http.c     connections, routes, responses; the only file with libmicrohttpd
  *   serve_request.c  turns the body of a request into a job
  *   serve_translate.c  what is special about translations
+ *   serve_generate.c  what is special about prompts
  *   serve_languages.c  which translator answers a request
  *   serve_models.c   which models are in memory, and new ones in their place
  *   serve_queue.c    the bounded queue and the worker threads
@@ -20,7 +21,15 @@
 #include "text/markup.h"
 
 /* The task of the loaded model; each has a path of its own. */
-typedef enum serve_kind { SERVE_TRANSLATE, SERVE_TAG, SERVE_ANSWER } serve_kind;
+typedef enum serve_kind {
+    SERVE_TRANSLATE,
+    SERVE_TAG,
+    SERVE_ANSWER,
+    SERVE_GENERATE,
+} serve_kind;
+
+/* How the prompts of a request are continued: serve_generate.c. */
+typedef struct serve_generation serve_generation;
 
 typedef struct serve_limits {
     int batch, wait_ms;  // most texts of a batch; longest wait for more
@@ -99,7 +108,8 @@ typedef struct serve_job {
     bool html;        // entries are documents: their texts are their parts
     cla_document *document; // [entries]
     size_t document_cap;
-    char *passage;        // of questions to answer
+    char *passage;                // of questions to answer
+    serve_generation *generation; // of prompts to continue
     size_t best;          // most answers to a question, or translations of a line
     serve_models *models; // of the service when the request came
     serve_model *with;    // one of them
@@ -200,6 +210,16 @@ cla_status serve_read_translate(serve_job *job, const json_t *object);
  * memory. */
 json_t *serve_translation(const serve_job *job, size_t entry);
 json_t *serve_alternatives(const serve_job *job, size_t entry);
+
+/* ---- serve_generate.c ---- */
+
+/* Reads how the prompts of a request are continued. Errors: CLA_E_INPUT (the key),
+ * CLA_E_NOMEM. */
+cla_status serve_read_generate(const serve *s, serve_job *job, const json_t *object);
+void serve_generation_free(serve_generation **generation);
+/* Continues n prompts, one after the other. Errors: those of cla_model_generate. */
+cla_status serve_generate(const serve_worker *w, cla_model *model,
+                          const serve_unit *unit, size_t n);
 
 /* ---- serve_languages.c ---- */
 

@@ -86,6 +86,7 @@ static const route routes[] = {
     { "/detect", SERVE_TRANSLATE, NULL, JSON_TYPE, "POST" },
     { "/tag", SERVE_TAG, NULL, JSON_TYPE, "POST" },
     { "/answer", SERVE_ANSWER, NULL, JSON_TYPE, "POST" },
+    { "/generate", SERVE_GENERATE, NULL, JSON_TYPE, "POST" },
     { NULL, -1, NULL, JSON_TYPE, "" },
 };
 
@@ -216,7 +217,7 @@ static bool takes(const route *to, const char *method)
 
 static void refuse_route(const serve *s, request *r, const char *method)
 {
-    static const char *const paths[] = { "/translate", "/tag", "/answer" };
+    static const char *const paths[] = { "/translate", "/tag", "/answer", "/generate" };
     const route *to = r->route;
     if (to->path && *s->origin && strcmp(method, MHD_HTTP_METHOD_OPTIONS) == 0) {
         r->job.code = 204; // a browser asks before a page of another server may

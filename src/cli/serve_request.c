@@ -18,6 +18,7 @@ void serve_job_free(serve_job *job)
     free(job->document);
     free(job->first);
     free(job->passage);
+    serve_generation_free(&job->generation);
     json_decref(job->detected);
     free(job->body);
     serve_models_leave(&job->models);
@@ -74,7 +75,7 @@ static json_t *each_entry(const serve *s, const serve_job *job, bool alternative
 
 void serve_complete(const serve *s, serve_job *job)
 {
-    static const char *const keys[] = { "translatedText", "tags", "answers" };
+    static const char *const keys[] = { "translatedText", "tags", "answers", "text" };
     if (job->code) {
         return;
     }
@@ -330,6 +331,9 @@ static cla_status read_object(const serve *s, serve_job *job, const json_t *obje
         return add_entries(s, job, object, "text");
     case SERVE_ANSWER:
         return read_answer(s, job, object);
+    case SERVE_GENERATE:
+        CLA_TRY(serve_read_generate(s, job, object));
+        return add_entries(s, job, object, "prompt");
     }
     return CLA_OK;
 }

@@ -296,8 +296,10 @@ static cla_status run(const serve_worker *w, const serve_unit *unit, size_t n)
         return translate(w, unit, n);
     }
     CLA_TRY(serve_hold(job->models, job->with, &model));
-    const cla_status status =
-        w->s->kind == SERVE_TAG ? tag(w, model, unit, n) : answer(w, model, unit, n);
+    const cla_status status = w->s->kind == SERVE_TAG ? tag(w, model, unit, n)
+                              : w->s->kind == SERVE_ANSWER
+                                  ? answer(w, model, unit, n)
+                                  : serve_generate(w, model, unit, n);
     serve_release(job->models, job->with);
     return status;
 }

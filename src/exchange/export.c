@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "exchange/export_weights.h"
 #include "exchange/foreign.h"
+#include "exchange/foreign_lm.h"
 #include "train/integrity.h"
 
 static const char weights_name[] = "best.ckpt.safetensors";
@@ -82,6 +83,23 @@ static cla_status export_ours(const char *run, const cla_export_options *o,
     return status;
 }
 
+static cla_status write_foreign(const foreign *f, const cla_export_options *o,
+                                cla_publish *p, int64_t *numbers)
+{
+    const bool half = o->weights == CLA_WEIGHTS_FLOAT16;
+    if (f->t) {
+        return (o->format == CLA_EXPORT_HUGGINGFACE
+                    ? cla_foreign_huggingface
+                    : cla_foreign_ctranslate2)(f, p, half, numbers);
+    }
+    return o->format == CLA_EXPORT_HUGGINGFACE
+               ? cla_foreign_lm(f, p, half, numbers)
+               : cla_fail(CLA_E_INPUT,
+                          "%s: holds a language model: its format of another program "
+                          "is huggingface",
+                          f->run);
+}
+
 static cla_status export_foreign(const char *run, const cla_export_options *o,
                                  const char *out, int64_t *numbers)
 {
@@ -90,11 +108,7 @@ static cla_status export_foreign(const char *run, const cla_export_options *o,
     cla_status status = cla_foreign_open(&f, run);
     if (!status) {
         status = cla_publish_begin(&p, out, o->signal);
-        status = status
-                     ? status
-                     : (o->format == CLA_EXPORT_HUGGINGFACE ? cla_foreign_huggingface
-                                                            : cla_foreign_ctranslate2)(
-                           &f, &p, o->weights == CLA_WEIGHTS_FLOAT16, numbers);
+        status = status ? status : write_foreign(&f, o, &p, numbers);
         status = status ? status : cla_publish_readme(&p, run);
         status = cla_publish_end_foreign(&p, status);
     }

@@ -5,7 +5,7 @@
 
 typedef enum cla_export_format {
     CLA_EXPORT_CLATTN,
-    CLA_EXPORT_HUGGINGFACE, // a translator as a MarianMT folder, for transformers
+    CLA_EXPORT_HUGGINGFACE, // for transformers: a translator, a language model
     CLA_EXPORT_CTRANSLATE2, // a translator for CTranslate2
 } cla_export_format;
 

@@ -1,4 +1,4 @@
-/* foreign.c - opens a translator's folder to write it in another program's format. */
+/* foreign.c - opens a model's folder to write it in another program's format. */
 #include "exchange/foreign.h"
 
 #include <assert.h>
@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/quantise.h"
+#include "tasks/language/language.h"
 #include "train/integrity.h"
 
 enum { NAME = 96, POSITIONS = 1024 };
@@ -76,18 +77,19 @@ cla_status cla_foreign_open(foreign *f, const char *run)
     *f = (foreign){ .run = run };
     CLA_TRY(cla_folder_settings(run, &f->settings));
     CLA_TRY(cla_task_kind_find(&f->settings, &kind));
-    if (kind != &cla_translation_kind) {
+    const bool translates = kind == &cla_translation_kind;
+    if (!translates && kind != &cla_language_kind) {
         return cla_fail(CLA_E_INPUT,
-                        "%s: holds a %s: only translators have a format "
-                        "of other programs",
+                        "%s: holds a %s: only translators and language models have a "
+                        "format of other programs",
                         run, kind->name);
     }
-    CLA_TRY(kind->renew(&f->settings, &f->settings));
+    CLA_TRY(kind->renew ? kind->renew(&f->settings, &f->settings) : CLA_OK);
     CLA_TRY(cla_alloc(&f->task, 1, kind->size));
     f->task->kind = kind;
     CLA_TRY(kind->open(f->task, &f->settings, run, CLA_TASK_TRAINED));
-    f->t = (const translation *)f->task;
-    f->joint = same_pieces(&f->t->source.vocab, &f->t->target.vocab);
+    f->t = translates ? (const translation *)f->task : NULL;
+    f->joint = f->t && same_pieces(&f->t->source.vocab, &f->t->target.vocab);
     return open_weights(f);
 }
 

@@ -1,4 +1,4 @@
-/* foreign.h - writes a translator in the format of another program.
+/* foreign.h - writes a translator or a language model for another program.
  *
  * clattn stores matrices as [in,out], with q, k and v side by side; the other programs
  * store them as [out,in]. */
@@ -11,27 +11,19 @@
 typedef struct foreign {
     const char *run;
     cla_config settings;
-    cla_task *task; // a translator without a device
-    const translation *t;
-    char *path; // file of the weights
+    cla_task *task;       // without a device
+    const translation *t; // NULL: a language model
+    char *path;           // file of the weights
     cla_st_file file;
-    bool joint; // one vocabulary for both languages
+    bool joint; // a translator's: one vocabulary for both languages
 } foreign;
 
-/* Opens the translator in the folder run and checks that its settings, pieces and best
+/* Opens the model in the folder run and checks that its settings, pieces and best
  * weights fit together. Call cla_foreign_close in any case.
- * Errors: CLA_E_INPUT (no translator; damage; a tensor that is missing, left over or of
- * another shape), CLA_E_NUMERIC, CLA_E_IO, CLA_E_NOMEM. */
+ * Errors: CLA_E_INPUT (neither of the two; damage; a tensor that is missing, left over
+ * or of another shape), CLA_E_NUMERIC, CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_foreign_open(foreign *f, const char *run);
 void cla_foreign_close(foreign *f);
-
-/* Rejects models that no other program supports: attention other than softmax,
- * convolutions, hard cross attention, source vectors.
- * program  in  its name, for the message
- * Errors: CLA_E_INPUT (key and value), CLA_E_NOMEM. */
-cla_status foreign_check(const foreign *f, const char *program);
-/* Fails with CLA_E_INPUT for a key whose value the program cannot express. */
-cla_status foreign_refuse(const foreign *f, const char *key, const char *program);
 
 /* Returns the number of rows of the table of positions: the longest output and its
  * start token, at least 1024. */
@@ -78,7 +70,8 @@ cla_status cla_foreign_write_codes(const foreign *f, cla_publish *p);
 /* Write all files of the folder, config.json last.
  * half     in   store the weights as float16
  * numbers  out  parameter values written
- * Errors: those of foreign_check; CLA_E_INPUT (a value that float16 cannot hold, a
+ * Errors: CLA_E_INPUT (a key that the program cannot express, a
+ * value that float16 cannot hold, a
  * piece that is not UTF-8), CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_foreign_ctranslate2(const foreign *f, cla_publish *p, bool half,
                                    int64_t *numbers);

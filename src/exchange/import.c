@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "exchange/import_card.h"
+#include "exchange/import_lm.h"
 #include "nn/coder.h"
 #include "tasks/translation/translation.h"
 #include "text/sentencepiece.h"
@@ -105,8 +106,8 @@ static const char *language(const marian *m, const char *key, const char *otherw
 
 static json_t *network_settings(const marian *m)
 {
-    static const char *const positions[] = { "tensor2tensor", "marian", "fairseq",
-                                             "opennmt", "learned" };
+    static const char *const positions[] = { "sine", "marian", "fairseq", "opennmt",
+                                             "learned" };
     const char *const tied = m->tied ? m->shared ? "all" : "output" : "none";
     const bool old = m->family == FAMILY_MARIAN;
     return json_pack(
@@ -119,7 +120,7 @@ static json_t *network_settings(const marian *m)
         "layers", m->layers, "decoder_layers", m->decoder_layers, "dim", m->model,
         "heads", m->heads, "inner", m->inner, "tied", tied, "pre_norm", m->pre_norm,
         "activation", cla_activation_names[m->activation], "norm_epsilon",
-        m->norm_epsilon, "positions", positions[m->positions], "embedding_scale",
+        m->norm_epsilon, "position", positions[m->positions], "embedding_scale",
         m->scaled, "output_bias", m->output_bias, "start_pad", m->start_pad,
         "start_end", m->start_end);
 }
@@ -207,6 +208,9 @@ cla_status cla_import(const char *from, const char *out, int transformers,
     import_package package;
     import_card card = { 0 };
     *numbers = 0;
+    if (cla_lm_is_folder(from)) {
+        return cla_lm_import(from, out, signal, numbers);
+    }
     cla_status status = cla_package_open(&package, from);
     status = status ? status : read_model(&m, &package);
     status = status ? status : cla_card_read(&card, &package);

@@ -52,7 +52,7 @@ static cla_status read_activation(const ct2_folder *f)
         }
     }
     return cla_ct2_wrong(f, "encoder/activation",
-                         "is none of relu, swish, gelu, tanh and sigmoid");
+                         "is none of relu, gelu, swish, tanh and sigmoid");
 }
 
 /* Reads the factor of embeddings, 1 or the root of the width, which true stands for. */

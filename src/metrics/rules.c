@@ -1,4 +1,4 @@
-/* rules.c - rewrites text by regular expressions; the only file that includes PCRE2. */
+/* rules.c - rewrites text by regular expressions; with PCRE2. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "metrics/rules.h"
 

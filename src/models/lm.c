@@ -115,16 +115,38 @@ static cla_status score(lm *m, cla_tape *tape, cla_tensor **logits, cla_tensor *
     return cla_tied_linear(tape, logits, x, m->output ? m->output : m->table, NULL);
 }
 
-cla_status cla_lm_logits(lm *m, cla_tape *tape, cla_tensor **logits, const lm_tokens *t)
+/* maps [layers]: as cla_lm_maps, or NULL. */
+static cla_status read_all(lm *m, cla_tape *tape, cla_tensor **logits,
+                           const lm_tokens *t, cla_tensor **maps)
 {
     coder_input in = { .rows = { .query = t->rows, .key = t->rows, .causal = true } };
     cla_tensor *x = NULL;
     cla_tape_rows(tape, (uint32_t)t->first);
     CLA_TRY(embed(m, tape, &x, &in.turn, t));
     for (int i = 0; i < m->config.layers; i++) {
+        in.rows.map = maps ? &maps[i] : NULL;
         CLA_TRY(cla_coder_forward(&m->layer[i], tape, &x, x, &in));
     }
     return score(m, tape, logits, x);
+}
+
+cla_status cla_lm_logits(lm *m, cla_tape *tape, cla_tensor **logits, const lm_tokens *t)
+{
+    return read_all(m, tape, logits, t, NULL);
+}
+
+cla_status cla_lm_maps(lm *m, cla_tape *tape, cla_tensor **logits, const lm_tokens *t,
+                       cla_tensor **maps)
+{
+    for (int i = 0; i < m->config.layers; i++) {
+        const attn_way *way = cla_attn_way(&m->layer[i].self.config);
+        if (way->without_map) {
+            return cla_fail(CLA_E_INPUT,
+                            "attention is '%s': it has no map of pieces by pieces",
+                            way->name);
+        }
+    }
+    return read_all(m, tape, logits, t, maps);
 }
 
 cla_status cla_lm_loss(lm *m, cla_tape *tape, cla_tensor **loss,

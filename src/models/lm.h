@@ -49,6 +49,11 @@ void cla_lm_fini(lm *m);
 cla_status cla_lm_logits(lm *m, cla_tape *tape, cla_tensor **logits,
                          const lm_tokens *tokens);
 
+/* Computes the same, and the attention weights of each layer, maps [layers], as
+ * cla_attn_self. Errors: CLA_E_INPUT (a layer that has no map). */
+cla_status cla_lm_maps(lm *m, cla_tape *tape, cla_tensor **logits,
+                       const lm_tokens *tokens, cla_tensor **maps);
+
 /* Computes the mean cross entropy [1] of target [N]. */
 cla_status cla_lm_loss(lm *m, cla_tape *tape, cla_tensor **loss,
                        const lm_tokens *tokens, const int32_t *target);

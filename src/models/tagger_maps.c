@@ -13,7 +13,7 @@ void cla_tagger_view_free(tagger_view *view)
     *view = (tagger_view){ 0 };
 }
 
-static cla_status download(const cla_tensor *t, float **host)
+cla_status cla_view_download(const cla_tensor *t, float **host)
 {
     CLA_TRY(cla_alloc(host, (size_t)cla_size(t) + 1, sizeof **host));
     return cla_tensor_download(t, *host);
@@ -27,12 +27,11 @@ static cla_status add(tagger_view *view, tagger_map map)
     return CLA_OK;
 }
 
-static cla_status add_layer(tagger *m, int layer, const float *p, int T, int parts,
+static cla_status add_layer(attn_layer *l, int layer, const float *p, int T, int parts,
                             tagger_view *view)
 {
-    attn_layer *l = &m->layer[layer];
     attn_show *show = cla_attn_way(&l->config)->show;
-    for (int h = 0; h < m->config.heads; h++) {
+    for (int h = 0; h < l->config.heads; h++) {
         CLA_TRY(add(view, (tagger_map){ layer, h, false, T, NULL }));
         const float *map = view->maps[view->count - 1].weight;
         cla_attn_sum_parts(view->maps[view->count - 1].weight,
@@ -45,14 +44,13 @@ static cla_status add_layer(tagger *m, int layer, const float *p, int T, int par
     return CLA_OK;
 }
 
-/* Adds the maps [1,H,T,parts*T] of a layer. */
-static cla_status look_at(tagger *m, int layer, const cla_tensor *maps, int T,
-                          tagger_view *view)
+cla_status cla_view_add(tagger_view *view, attn_layer *l, int layer,
+                        const cla_tensor *maps, int T)
 {
     float *host = NULL;
     const int parts = T ? (int)(cla_tensor_dim(maps, 3) / T) : 1;
-    cla_status status = download(maps, &host);
-    status = status ? status : add_layer(m, layer, host, T, parts, view);
+    cla_status status = cla_view_download(maps, &host);
+    status = status ? status : add_layer(l, layer, host, T, parts, view);
     free(host);
     return status;
 }
@@ -71,9 +69,9 @@ cla_status cla_tagger_look(tagger *m, cla_tape *tape, const tagger_batch *batch,
     }
     CLA_TRY(cla_alloc(&view->maps, room, sizeof *view->maps));
     CLA_TRY(cla_tagger_logits(m, tape, &logits, batch, device));
-    CLA_TRY(download(logits, &view->logits));
+    CLA_TRY(cla_view_download(logits, &view->logits));
     for (int i = 0; i < m->config.layers; i++) {
-        CLA_TRY(look_at(m, i, device[i], T, view));
+        CLA_TRY(cla_view_add(view, &m->layer[i], i, device[i], T));
     }
     return CLA_OK;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/tagger.h"
+#include "nn/attn.h"
 
 typedef struct tagger_map {
     int layer, head;
@@ -24,3 +25,10 @@ typedef struct tagger_view {
 cla_status cla_tagger_look(tagger *model, cla_tape *tape, const tagger_batch *batch,
                            tagger_view *view);
 void cla_tagger_view_free(tagger_view *view);
+
+/* Adds the maps of a layer of any network: `maps` [1,H,T,parts*T] of cla_attn_self, for
+ * which view->maps must have room. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status cla_view_add(tagger_view *view, attn_layer *l, int layer,
+                        const cla_tensor *maps, int T);
+/* Copies a tensor to the host; the caller frees it. Errors: the same. */
+cla_status cla_view_download(const cla_tensor *t, float **host);

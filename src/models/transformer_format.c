@@ -60,7 +60,7 @@ static const char *foreign_to_both(const transformer_config *c)
         { b->convolutions != 0, "convolutions" },
         { b->hard.on, "cross" },
         { c->source_vector, "source_vector" },
-        { c->positions == TRANSFORMER_LEARNED, "positions" },
+        { c->positions == TRANSFORMER_LEARNED, "position" },
         { c->embedding_norm, "embedding_norm" },
         { b->rms, "norm" },
         { b->gated, "feed_forward" },
@@ -83,7 +83,7 @@ static const char *foreign_to_transformers(const transformer_config *c, bool mar
     const bool sines =
         c->positions == TRANSFORMER_TENSOR2TENSOR || c->positions == TRANSFORMER_MARIAN;
     const bool positions = marian ? sines : c->positions == TRANSFORMER_FAIRSEQ;
-    return !positions                                               ? "positions"
+    return !positions                                               ? "position"
            : c->start_end == marian                                 ? "start_end"
            : c->coder.pre_norm == marian                            ? "pre_norm"
            : !marian && c->output_bias                              ? "output_bias"
@@ -116,6 +116,10 @@ cla_status cla_transformer_check_format(const transformer_config *c,
     static const char *const programs[] = { "clattn", "MarianMT", "CTranslate2",
                                             "M2M-100", "T5" };
     const bool other = format == TRANSFORMER_CTRANSLATE2;
+    const bool older = strcmp(key, "position") == 0 &&
+                       c->coder.position == CODER_SINE &&
+                       json_object_get(s->values, "positions");
+    key = older ? "positions" : key; // a run of an older version
     char *text = cla_json_write(json_object_get(s->values, key), JSON_ENCODE_ANY,
                                 CLA_JSON_EXACT);
     const char *value = text ? text : "?", *program = programs[format];

@@ -5,9 +5,15 @@
 #include "nn/buckets.h"
 
 static const char *const tied_names[] = { "none", "output", "all", "input", NULL };
-static const char *const position_names[] = { "tensor2tensor", "marian",  "fairseq",
-                                              "opennmt",       "learned", NULL };
-static const char *const place_names[] = { "sine", "rope", "none", "buckets", NULL };
+/* The kinds of transformer_positions, then those that add nothing to embeddings. The key
+ * "positions" of older versions had the former alone, beside a "position" of sine, rope
+ * or none. */
+enum { ROPE = TRANSFORMER_LEARNED + 1, NOWHERE, BUCKETS };
+static const char *const position_names[] = { "sine",    "marian",  "fairseq",
+                                              "opennmt", "learned", "rope",
+                                              "none",    "buckets", NULL };
+static const char *const older_names[] = { "tensor2tensor", "marian",  "fairseq",
+                                           "opennmt",       "learned", NULL };
 static const char *const where_names[] = { "encoder", "decoder", "both", NULL };
 static const char *const preset_names[] = { "vaswani", "csan", "hard", NULL };
 
@@ -89,7 +95,7 @@ static cla_status read_coder(coder_config *c, cla_config *s)
     CLA_TRY(cla_config_double(s, "relu_dropout", &c->relu_dropout, 0, 0.99));
     CLA_TRY(read_heads(c, s));
     CLA_TRY(read_buckets(c, s));
-    return cla_coder_configure(c, s, place_names);
+    return cla_coder_configure(c, s, NULL);
 }
 
 /* Reads "attention_where". In a decoder, attention must not see later tokens and must
@@ -150,6 +156,27 @@ static cla_status read_self(transformer_config *c, cla_config *s)
     return cla_attn_layers(&c->first, &c->last, s, c->layers);
 }
 
+/* Reads "position", and "positions" of older versions. */
+static cla_status read_position(transformer_config *c, cla_config *s)
+{
+    int kind = 0, older = 0;
+    if (json_object_get(s->values, "positions")) {
+        if (!json_object_get(s->values, "position")) {
+            cla_log(CLA_LOG_WARN, "%s: the key of 'positions' is 'position' now",
+                    s->path);
+        }
+        CLA_TRY(cla_config_choice(s, "positions", older_names, &older));
+    }
+    CLA_TRY(cla_config_choice(s, "position", position_names, &kind));
+    kind = kind ? kind : older;
+    c->positions = kind < ROPE ? kind : TRANSFORMER_TENSOR2TENSOR;
+    c->coder.position = kind == ROPE      ? CODER_ROPE
+                        : kind == NOWHERE ? CODER_NOWHERE
+                        : kind == BUCKETS ? CODER_BUCKETS
+                                          : CODER_SINE;
+    return CLA_OK;
+}
+
 /* Reads the keys of embeddings, positions and the output layer. */
 static cla_status read_ends(transformer_config *c, cla_config *s)
 {
@@ -166,7 +193,7 @@ static cla_status read_ends(transformer_config *c, cla_config *s)
                                     "and start_pad, start_unknown: one of them")
                 : CLA_OK);
     CLA_TRY(cla_config_bool(s, "output_scale", &c->output_scale));
-    CLA_TRY(cla_config_choice(s, "positions", position_names, &c->positions));
+    CLA_TRY(read_position(c, s));
     CLA_TRY(cla_config_int(s, "max_positions", &c->max_positions, 0, 1 << 20));
     CLA_TRY(cla_config_bool(s, "embedding_norm", &c->embedding_norm));
     if (c->positions == TRANSFORMER_LEARNED && !c->max_positions) {
@@ -198,6 +225,21 @@ cla_status cla_transformer_configure(transformer_config *c, cla_config *s)
     return read_self(c, s);
 }
 
+/* Says "position" as a run of an older version did, beside its "positions". */
+static cla_status renew_position(cla_config *settings, const cla_config *run)
+{
+    json_t *older = json_object_get(run->values, "positions");
+    for (int i = 1; older && older_names[i]; i++) {
+        if (is(run, "positions", older_names[i]) &&
+            is(settings, "position", position_names[i])) {
+            json_object_set(settings->values, "position",
+                            json_object_get(run->values, "position"));
+        }
+    }
+    return older ? cla_config_complete(settings, json_pack("{s:O}", "positions", older))
+                 : CLA_OK;
+}
+
 /* Adds the keys of newer versions, with the meaning that runs without them had. */
 cla_status cla_transformer_renew(cla_config *settings, const cla_config *run)
 {
@@ -205,17 +247,17 @@ cla_status cla_transformer_renew(cla_config *settings, const cla_config *run)
                       !json_object_get(run->values, "attention_where");
     const int where = both ? TRANSFORMER_BOTH : TRANSFORMER_ENCODER;
     json_t *layers = json_object_get(run->values, "layers");
+    CLA_TRY(renew_position(settings, run));
     CLA_TRY(cla_coder_renew(settings, run));
     CLA_TRY(cla_config_complete(
         settings, json_pack("{s:i, s:b, s:i, s:i, s:b, s:b}", "head_width", 0,
                             "score_scale", 1, "buckets", 32, "bucket_reach", 128,
                             "start_unknown", 0, "output_scale", 0)));
     CLA_TRY(cla_config_complete(
-        settings,
-        json_pack("{s:i, s:b, s:s, s:s, s:b, s:b, s:b, s:b}", "max_positions", 0,
-                  "embedding_norm", 0, "attention_where", where_names[where],
-                  "positions", "tensor2tensor", "embedding_scale", 1, "output_bias", 0,
-                  "start_pad", 0, "start_end", 0)));
+        settings, json_pack("{s:i, s:b, s:s, s:b, s:b, s:b, s:b}", "max_positions", 0,
+                            "embedding_norm", 0, "attention_where", where_names[where],
+                            "embedding_scale", 1, "output_bias", 0, "start_pad", 0,
+                            "start_end", 0)));
     return layers ? cla_config_complete(settings,
                                         json_pack("{s:O}", "decoder_layers", layers))
                   : CLA_OK;

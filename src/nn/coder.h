@@ -93,8 +93,9 @@ typedef struct coder_input {
 
 /* Reads the keys of the blocks: "norm", "norm_epsilon", "activation", "feed_forward",
  * "bias", "kv_heads"; and "position" with "rope_base" and "rope_part". positions: names
- * of the kinds of positions that the model has; model, heads and head_width of config
- * must be set. Errors: CLA_E_INPUT. */
+ * of the kinds of positions that the model has, in the order of coder_position, or NULL
+ * where the model has set config->position; model, heads and head_width of config must
+ * be set. Errors: CLA_E_INPUT. */
 cla_status cla_coder_configure(coder_config *config, cla_config *settings,
                                const char *const *positions);
 

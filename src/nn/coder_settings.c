@@ -74,33 +74,14 @@ int cla_coder_head_width(const coder_config *c)
     return c->head_width ? c->head_width : c->model / c->heads;
 }
 
-/* Finds the position of that name. */
-static int position_of(const char *name)
-{
-    static const char *const all[] = {
-        [CODER_SINE] = "sine",       [CODER_ROPE] = "rope",
-        [CODER_NOWHERE] = "none",    [CODER_LEARNED] = "learned",
-        [CODER_BUCKETS] = "buckets",
-    };
-    int found = 0;
-    while (strcmp(all[found], name) != 0) {
-        found++;
-    }
-    return found;
-}
-
 static cla_status read_position(coder_config *c, cla_config *s,
                                 const char *const *positions)
 {
     const int width = cla_coder_head_width(c);
     double part = 1;
-    int chosen = 0;
     c->rope_base = 10000;
-    while (positions[chosen] && position_of(positions[chosen]) != c->position) {
-        chosen++;
-    }
-    CLA_TRY(cla_config_choice(s, "position", positions, &chosen));
-    c->position = position_of(positions[chosen]);
+    CLA_TRY(positions ? cla_config_choice(s, "position", positions, &c->position)
+                      : CLA_OK);
     CLA_TRY(cla_config_double(s, "rope_base", &c->rope_base, 1, 1e12));
     CLA_TRY(cla_config_double(s, "rope_part", &part, 0, 1));
     const int pairs = (int)(part * width / 2);

@@ -23,16 +23,10 @@ const char *const cla_activation_names[] = {
 typedef cla_status (*apart)(cla_tape *tape, cla_tensor **y, cla_tensor *x);
 static apart operator_of(cla_activation activation)
 {
-    switch (activation) {
-    case CLA_GELU:
-        return cla_gelu;
-    case CLA_SILU:
-        return cla_silu;
-    case CLA_GELU_TANH:
-        return cla_gelu_tanh;
-    default:
-        return NULL;
-    }
+    return activation == CLA_GELU        ? cla_gelu
+           : activation == CLA_SILU      ? cla_silu
+           : activation == CLA_GELU_TANH ? cla_gelu_tanh
+                                         : NULL;
 }
 
 bool cla_activation_fuses(cla_activation activation)

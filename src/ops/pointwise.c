@@ -10,6 +10,7 @@
 #include "clattn/feed.h"
 #include "clattn/ops.h"
 #include "expr/expr.h"
+#include "ops/activation.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
 
@@ -293,14 +294,14 @@ cla_status cla_gelu(cla_tape *tape, cla_tensor **y, cla_tensor *x)
     return run(tape, y, &(saved){ .op = &gelu_row, .x = { x } });
 }
 
-cla_status cla_gelu_tanh(cla_tape *tape, cla_tensor **y, cla_tensor *x)
-{
-    CLA_OP(tape, y, x);
-    return run(tape, y, &(saved){ .op = &gelu_tanh_row, .x = { x } });
-}
-
 cla_status cla_silu(cla_tape *tape, cla_tensor **y, cla_tensor *x)
 {
     CLA_OP(tape, y, x);
     return run(tape, y, &(saved){ .op = &silu_row, .x = { x } });
+}
+
+cla_status cla_gelu_tanh(cla_tape *tape, cla_tensor **y, cla_tensor *x)
+{
+    CLA_OP(tape, y, x);
+    return run(tape, y, &(saved){ .op = &gelu_tanh_row, .x = { x } });
 }

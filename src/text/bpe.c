@@ -22,22 +22,26 @@ void cla_bpe_free(cla_bpe *bpe)
     *bpe = (cla_bpe){ 0 };
 }
 
-/* Adds a merge; a repeated pair keeps its first rank. */
+cla_status cla_bpe_add(cla_bpe *bpe, int32_t a, int32_t b, int32_t whole)
+{
+    int32_t rank = 0;
+    CLA_TRY(cla_grow(&bpe->merged, &bpe->cap, bpe->count + 1, sizeof *bpe->merged));
+    CLA_TRY(cla_pairmap_put(&bpe->rank, a, b, (int32_t)bpe->count, &rank));
+    bpe->merged[bpe->count] = whole;
+    bpe->count += (size_t)rank == bpe->count;
+    return CLA_OK;
+}
+
 static cla_status add_merge(cla_bpe *bpe, const char *left, const char *right)
 {
     int a = 0, b = 0, whole = 0;
-    int32_t rank = 0;
     cla_text both = { 0 };
     CLA_TRY(cla_vocab_add(&bpe->symbols, left, 1, &a));
     CLA_TRY(cla_vocab_add(&bpe->symbols, right, 1, &b));
-    CLA_TRY(cla_grow(&bpe->merged, &bpe->cap, bpe->count + 1, sizeof *bpe->merged));
-    CLA_TRY(cla_pairmap_put(&bpe->rank, a, b, (int32_t)bpe->count, &rank));
     cla_status status = cla_text_add(&both, "%s%s", left, right);
     status = status ? status : cla_vocab_add(&bpe->symbols, both.data, 1, &whole);
     cla_text_free(&both);
-    bpe->merged[bpe->count] = whole;
-    bpe->count += (size_t)rank == bpe->count;
-    return status;
+    return status ? status : cla_bpe_add(bpe, a, b, whole);
 }
 
 static cla_status read_merge(cla_bpe *bpe, const cla_scan *scan, char *line)
@@ -255,15 +259,10 @@ static cla_status apply_line(const cla_bpe *bpe, cut *p, const char *line, size_
     return CLA_OK;
 }
 
-/* Allocates for the longest word of a line. The heap gets an entry for each pair of
- * characters, and two for each merge. */
-static cla_status alloc_cut(cut *p, const char *line, size_t size)
+/* Allocates for a word. The heap gets an entry for each pair of characters, and two for
+ * each merge. */
+static cla_status alloc_cut(cut *p, size_t longest)
 {
-    size_t longest = 0;
-    for (size_t at = 0, bytes = 0; at < size; at += bytes + 1) {
-        bytes = word_size(line + at, size - at);
-        longest = bytes > longest ? bytes : longest;
-    }
     if (longest > INT32_MAX) {
         return cla_fail(CLA_E_INPUT, "a word of %zu bytes is too long", longest);
     }
@@ -287,6 +286,16 @@ static void free_cut(cut *p)
     free(p->heap);
 }
 
+static size_t longest_word(const char *line, size_t size)
+{
+    size_t longest = 0;
+    for (size_t at = 0, bytes = 0; at < size; at += bytes + 1) {
+        bytes = word_size(line + at, size - at);
+        longest = bytes > longest ? bytes : longest;
+    }
+    return longest;
+}
+
 /* Keeps blanks at both ends of the line, as subword-nmt does. */
 cla_status cla_bpe_apply(const cla_bpe *bpe, const char *line, size_t size,
                          cla_text *out)
@@ -300,9 +309,50 @@ cla_status cla_bpe_apply(const cla_bpe *bpe, const char *line, size_t size,
     }
     cut p = { 0 };
     cla_status status = cla_text_append(out, line, begin);
-    status = status ? status : alloc_cut(&p, line + begin, end - begin);
+    status = status ? status : alloc_cut(&p, longest_word(line + begin, end - begin));
     status = status ? status : apply_line(bpe, &p, line + begin, end - begin, out);
     status = status ? status : cla_text_append(out, line + end, size - end);
+    free_cut(&p);
+    return status;
+}
+
+/* Merges the pair of the lowest rank, the leftmost of them. */
+static void merge_one(const cla_bpe *bpe, cut *p)
+{
+    const uint64_t top = pop(p);
+    const uint32_t i = (uint32_t)top, before = p->prev[i];
+    const int32_t rank = (int32_t)(top >> 32);
+    if (p->rank[i] != rank) {
+        return;
+    }
+    join(p, i, bpe->merged[rank]);
+    rank_pair(bpe, p, i);
+    if (before != i) {
+        rank_pair(bpe, p, before);
+    }
+}
+
+cla_status cla_bpe_merge(const cla_bpe *bpe, int32_t *id, size_t *n)
+{
+    cut p = { .count = (uint32_t)*n };
+    cla_status status = alloc_cut(&p, *n);
+    assert(p.id || status || !*n);
+    for (uint32_t i = 0; i < p.count && !status; i++) {
+        p.id[i] = id[i];
+        p.prev[i] = i ? i - 1 : 0;
+        p.next[i] = i + 1;
+    }
+    for (uint32_t i = 0; i < p.count && !status; i++) {
+        rank_pair(bpe, &p, i);
+    }
+    while (!status && p.heap_count) {
+        merge_one(bpe, &p);
+    }
+    size_t kept = 0;
+    for (uint32_t i = 0; i < p.count && !status; i = p.next[i]) {
+        id[kept++] = p.id[i];
+    }
+    *n = status ? *n : kept;
     free_cut(&p);
     return status;
 }

@@ -38,5 +38,14 @@ void cla_bpe_free(cla_bpe *bpe);
 cla_status cla_bpe_apply(const cla_bpe *bpe, const char *line, size_t size,
                          cla_text *out);
 
+/* Appends a merge of the symbols a and b to the symbol whole, which are any numbers of
+ * the caller's; a repeated pair keeps its first rank. Errors: CLA_E_NOMEM. */
+cla_status cla_bpe_add(cla_bpe *bpe, int32_t a, int32_t b, int32_t whole);
+
+/* Merges pairs of the symbols id [*n] in place, each time that of the lowest rank, from
+ * the left, in O(n log n) steps; a negative symbol is in no merge. *n becomes the
+ * number of those that are left. Errors: CLA_E_NOMEM, CLA_E_INPUT (2^31 symbols). */
+cla_status cla_bpe_merge(const cla_bpe *bpe, int32_t *id, size_t *n);
+
 /* Joins pieces and appends the line. Errors: CLA_E_NOMEM. */
 cla_status cla_bpe_undo(const char *pieces, size_t size, cla_text *out);

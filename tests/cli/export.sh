@@ -78,14 +78,14 @@ check 'with the norms at the end' grep -qa 'decoder/layer_norm/gamma' "$work/pre
 refused ctranslate2 'a window' "attention is \"csan1d\": CTranslate2 has no such models" \
     attention=csan1d
 refused huggingface 'vectors of distances' "attention is \"rel_pos\": MarianMT" attention=rel_pos
-refused ctranslate2 'learned positions' "positions is \"learned\": CTranslate2" positions=learned \
+refused ctranslate2 'learned positions' "position is \"learned\": CTranslate2" position=learned \
     max_positions=300
 refused ctranslate2 'norms of embeddings' 'embedding_norm is true' embedding_norm=true
 refused huggingface 'convolutions' 'convolutions is 1' convolutions=1
 refused huggingface 'a source vector' 'source_vector is true' source_vector=true
 refused huggingface 'large epsilons' 'norm_epsilon is 0.01' norm_epsilon=1e-2
 check 'refuses learned positions without a number' says 3 'max_positions is 0' "$clattn" train \
-    "$source/examples/configs/nmt-plain.json" "${tiny[@]}" --set positions=learned --out "$work/no"
+    "$source/examples/configs/nmt-plain.json" "${tiny[@]}" --set position=learned --out "$work/no"
 unsealed "$work/odd"
 sed -i 's/"model": "translator"/"model": "tagger"/' "$work/odd/config.json"
 check 'refuses what is no translator' says 3 'only translators' \
@@ -158,7 +158,7 @@ there_and_back() {
 }
 there_and_back 'one table'
 there_and_back 'a table for each language' --set tied=output --set activation=gelu
-there_and_back 'three tables' --set tied=none --set activation=silu --set positions=marian
+there_and_back 'three tables' --set tied=none --set activation=silu --set position=marian
 there_and_back '24 layers' --set layers=24 --set steps=2 --set eval_every=2
 there_and_back 'two models of pieces' --set tied=output \
     --set "target_sentencepiece=$given/target.spm" --set output_bias=true

@@ -141,10 +141,71 @@ for way in csan1d custom rel_pos; do
     check "trains with $way" train --set attention=$way --set window=5 --set steps=2 --out "$work/$way"
     check "writes with $way" prints 'one' "$clattn" generate --model "$work/$way" --pieces 30 'one'
 done
+# A window with sinks: of one layer, a piece sees the last three and the first two alone.
+sinks() {
+    train --set attention=custom --set 'mask=i - j < 3 || j < 2' --set position=none --set steps=2 \
+        --out "$work/sinks" || return 1
+    for text in 'one two three' 'ote two three' 'one two nhree' 'one two thrne'; do
+        "$clattn" inspect --model "$work/sinks" --text "$text" --out "$work/${text// /_}.safetensors" || return 1
+    done
+    python3 - "$work" <<'PYTHON'
+import json, struct, sys
+def last(name):
+    data = open(f"{sys.argv[1]}/{name}.safetensors", "rb").read()
+    size, = struct.unpack("<Q", data[:8])
+    logits = json.loads(data[8:8 + size])["logits"]
+    at, end = (8 + size + x for x in logits["data_offsets"])
+    wide = logits["shape"][1]
+    return struct.unpack(f"<{wide}f", data[end - 4 * wide:end])
+whole = last("one_two_three")
+assert last("one_two_nhree") == whole
+assert last("ote_two_three") != whole and last("one_two_thrne") != whole
+PYTHON
+}
+check 'a window with sinks sees them and the window' sinks
+
+# A SentencePiece model cuts lines; their ends are pieces.
+for i in 1 2 3; do echo 'one two three four five six seven eight'; done | tee "$work/data/train.txt" >"$work/data/dev.txt"
+pieces=(--set pieces=sentencepiece --set "sentencepiece=$source/tests/data/pieces.model")
+if train "${pieces[@]}" --set steps=160 --out "$work/pieces" 2>"$work/said"; then
+    check 'writes with SentencePiece' writes "$work/want" \
+        "$clattn" generate --model "$work/pieces" --greedy --pieces 100 --stop $'\n' 'one two'
+    check 'keeps its pieces' cmp "$work/pieces/codes.txt" "$source/tests/data/pieces.model"
+    check 'goes on with the same' train "${pieces[@]}" --set steps=170 --resume --out "$work/pieces"
+else
+    check 'says that SentencePiece is not built in' grep -q 'built without' "$work/said"
+fi
 check 'refuses what reads ahead' says 3 "attention is 'block', which reads pieces" \
     train --set attention=block --out "$work/none"
-check 'inspect refuses it' says 2 'the model is a lm' \
-    "$clattn" inspect --model "$run" --text one --out "$work/map.svg"
+
+# Maps of what is read: each row is a distribution over the pieces up to its own.
+looks() {
+    "$clattn" inspect --model "$run" --text 'one two' --out "$work/map.svg" && grep -q '<svg' "$work/map.svg" &&
+        "$clattn" inspect --model "$run" --text 'one two' --out "$work/map.safetensors" &&
+        python3 - "$work/map.safetensors" <<'PYTHON'
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+size, = struct.unpack("<Q", data[:8])
+header = json.loads(data[8:8 + size])
+assert header["logits"]["shape"][0] == 7, header["logits"]
+assert {k for k in header if k.startswith("map.")} == {"map.0.0", "map.0.1"}, header.keys()
+for head in ("map.0.0", "map.0.1"):
+    at, end = header[head]["data_offsets"]
+    row = struct.unpack(f"<{(end - at) // 4}f", data[8 + size + at:8 + size + end])
+    for i in range(7):
+        assert abs(sum(row[7 * i:7 * i + i + 1]) - 1) < 1e-5, (head, i)
+        assert not any(row[7 * i + i + 1:7 * i + 7]), (head, i)
+PYTHON
+}
+check 'inspect draws and writes its maps' looks
+check 'inspect refuses what it cannot read at once' says 3 'the text has 17 pieces, must have 1 to 16' \
+    "$clattn" inspect --model "$run" --text 'one two three fou' --out "$work/map.svg"
+if "$clattn" serve --model "$work/none" 2>&1 | grep -q 'built without libmicrohttpd'; then
+    echo 'skipped serve: built without libmicrohttpd'
+else
+    check 'the service writes what the command does' timeout 300 \
+        python3 "$source/tests/cli/generate_client.py" "$clattn" "$run"
+fi
 check 'generate wants a language model' says 2 'tag needs a tagger' \
     "$clattn" tag --model "$run"
 passed

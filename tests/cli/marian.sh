@@ -26,7 +26,7 @@ sed -i 's/"max_length": 24/"max_length": 512, "renormalize_logits": true/' \
     "$work/hf/generation_config.json"
 check 'imports the other layout' import "$work/hf" "$work/other"
 unsealed "$work/other"
-sed -i 's/"positions": "marian"/"positions": "tensor2tensor"/
+sed -i 's/"position": "marian"/"position": "sine"/
     s/"norm_epsilon": [0-9.e-]*/"norm_epsilon": 1e-6/' "$work/other/config.json"
 for beam in 1 4; do
     CLATTN_LOG=error translate "$work/other" --beam $beam >"$work/want.$beam"

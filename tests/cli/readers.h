@@ -37,4 +37,4 @@ reader_read read_bpe, read_bpe_text, read_config, read_conllu, read_dureader,
     read_scored_squad, read_squad, read_standard_input, read_tag_lexicon,
     read_weights_index, read_themes, read_tuning, read_vector_text, read_vectors,
     read_vocabulary, read_vocabulary_ctranslate2, read_vocabulary_json,
-    read_text_stream;
+    read_text_stream, read_tokenizer;

@@ -75,6 +75,10 @@ const reader_sample reader_samples[] = {
     { "vector_text", "a b\nb a\n", NULL, .read = read_vector_text },
     { "vectors", "a 1 2\nb 3 4\n", "a 1 2\nb 3 x\n", .read = read_vectors },
     { "vocabulary", "<pad>\na\nb\n", NULL, .read = read_vocabulary },
+    { "tokenizer",
+      "{\"model\": {\"vocab\": {\"a\": 0,\n\"b\": 1, \"ab\": 2},\n\"merges\":\n[\"a "
+      "b\"]}}\n",
+      "{\"model\":\n,}\n", .read = read_tokenizer, .json = true },
     { "vocabulary_ctranslate2", "<unk>\n</s>\na b\n", NULL,
       .read = read_vocabulary_ctranslate2, .file = "shared_vocabulary.txt" },
     { "vocabulary_json", "{\"</s>\": 0, \"<unk>\": 1,\n\"a\": 2,\n\"<pad>\": 3\n}\n",

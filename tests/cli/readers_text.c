@@ -14,6 +14,7 @@
 #include "tasks/translation/translation.h"
 #include "text/bitext.h"
 #include "text/bpe.h"
+#include "text/codec.h"
 #include "text/dureader.h"
 #include "text/poems.h"
 #include "text/squad.h"
@@ -311,5 +312,20 @@ READ(read_languages)
     cla_status status = cla_nllb_add_languages(&m, tokens);
     status = status ? status : reader_add_json(out, tokens);
     json_decref(tokens);
+    return status;
+}
+
+READ(read_tokenizer)
+{
+    cla_codec t = { .cutters = 0 };
+    char *text = NULL;
+    size_t size = 0;
+    (void)folder;
+    CLA_TRY(cla_file_read(path, &text, &size));
+    cla_status status = cla_codec_parse(&t, path, text, size);
+    status = status ? status : add_vocab(out, &t.vocab);
+    status = status ? status : cla_text_add(out, " %zu", t.bpe.count);
+    cla_codec_free(&t);
+    free(text);
     return status;
 }

@@ -50,7 +50,7 @@ check 'refuses a translator beside a tagger' says 2 "several models have to be t
     "$clattn" serve --model "$work/translator" --model "$work/tagger" --port 0
 check 'refuses a tagger beside a translator' says 2 "several models have to be translators: $work/tagger" \
     "$clattn" serve --model "$work/tagger" --model "$work/translator" --port 0
-check 'refuses a poet' says 2 'serve needs a translator, a tagger or a reader: this is a poet' \
+check 'refuses a poet' says 2 'serve needs a translator, a tagger, a reader or a language model: this is a poet' \
     "$clattn" serve --model "$work/poet" --port 0
 check 'refuses a host by name' says 2 "--host is 'nowhere.invalid'" \
     "$clattn" serve --model "$work/tagger" --port 0 --host nowhere.invalid

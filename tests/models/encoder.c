@@ -229,7 +229,7 @@ Test(encoder, gradients_match_finite_differences)
         { LEARNS, "attention=block", "convolutions=1" },
         { LEARNS, "attention=rel_pos", "attention_where=both", "clip=3" },
         { LEARNS, "attention=local_soft" },
-        { LEARNS, "activation=gelu", "positions=marian", "output_bias=true",
+        { LEARNS, "activation=gelu", "position=marian", "output_bias=true",
           "start_pad=true" },
         { LEARNS, "activation=silu", "embedding_scale=false", "decoder_layers=2",
           "norm_epsilon=1e-3" },
@@ -265,6 +265,37 @@ Test(encoder, refuses_layers_it_has_not)
         json_object_set_new(s.values, "attention_layers", json_string(wrong[i]));
         TEST_FAILS(cla_transformer_configure(&c, &s), CLA_E_INPUT,
                    "must be like 1-3 within 1-6");
+        cla_config_fini(&s);
+    }
+}
+
+/* The key of version 0.1 beside that of today, as its models have them, and alone. */
+Test(encoder, reads_positions_of_older_versions)
+{
+    static const struct {
+        const char *older, *position;
+        int positions, coder;
+    } cases[] = {
+        { "marian", "sine", TRANSFORMER_MARIAN, CODER_SINE },
+        { "tensor2tensor", "rope", TRANSFORMER_TENSOR2TENSOR, CODER_ROPE },
+        { "tensor2tensor", "none", TRANSFORMER_TENSOR2TENSOR, CODER_NOWHERE },
+        { "opennmt", NULL, TRANSFORMER_OPENNMT, CODER_SINE },
+        { NULL, "fairseq", TRANSFORMER_FAIRSEQ, CODER_SINE },
+        { NULL, NULL, TRANSFORMER_TENSOR2TENSOR, CODER_SINE },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cla_config s = { .values = json_object(), .known = json_object() };
+        transformer_config c;
+        TEST_OK(cla_strdup(&s.path, "test"));
+        if (cases[i].older) {
+            json_object_set_new(s.values, "positions", json_string(cases[i].older));
+        }
+        if (cases[i].position) {
+            json_object_set_new(s.values, "position", json_string(cases[i].position));
+        }
+        TEST_OK(cla_transformer_configure(&c, &s));
+        cr_assert_eq(c.positions, cases[i].positions, "case %zu", i);
+        cr_assert_eq(c.coder.position, cases[i].coder, "case %zu", i);
         cla_config_fini(&s);
     }
 }

@@ -69,6 +69,7 @@ libretranslate() { "$python" libretranslate.py "$clattn" "$seed"; }
 t5() { "$python" t5.py "$clattn" "$seed"; }
 alignments() { "$python" alignments.py "$clattn" "$seed"; }
 m2m() { "$python" m2m.py "$clattn" "$seed"; }
+lm() { "$python" lm.py "$clattn" "$seed"; }
 ct2() { "$python" ct2.py "$clattn" "$seed"; }
 ct2_import() { "$python" ct2_import.py "$clattn" "$seed"; }
 
@@ -101,6 +102,7 @@ if get torch transformers sentencepiece protobuf; then
     compare alignments alignments
     compare m2m m2m
     compare t5 t5
+    compare lm lm
     if get ctranslate2; then
         compare ct2 ct2
         compare ct2_import ct2_import
@@ -108,7 +110,7 @@ if get torch transformers sentencepiece protobuf; then
         for name in ct2 ct2_import; do without "$name"; done
     fi
 else
-    for name in stored marian alignments m2m t5 ct2 ct2_import; do without "$name"; done
+    for name in stored marian alignments m2m t5 lm ct2 ct2_import; do without "$name"; done
 fi
 "$folder/peers/bin/pip" list 2>/dev/null |
     grep -E '^(sacrebleu|pycocoevalcap|subword-nmt|conllu|transformers|torch|ctranslate2|libretranslatepy|argostranslate) '

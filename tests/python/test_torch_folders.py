@@ -136,9 +136,9 @@ ENCODERS: list[dict[str, Any]] = [
     {"preset": "csan", "attention": "csan1d", "window": 3},
     {"preset": "hard", "attention_dropout": 0, "relu_dropout": 0, "tied": "output"},
     {"attention": "rel_pos", "clip": 2, "attention_where": "encoder"},
-    {"attention": "block", "block": 2, "positions": "marian"},
-    {"attention": "local_soft", "positions": "opennmt", "embedding_norm": True},
-    {"positions": "learned", "max_positions": 30, "embedding_scale": False},
+    {"attention": "block", "block": 2, "position": "marian"},
+    {"attention": "local_soft", "position": "opennmt", "embedding_norm": True},
+    {"position": "learned", "max_positions": 30, "embedding_scale": False},
     {"positions": "fairseq", "activation": "gelu", "dim": 18, "heads": 3},
     {"norm": "rms", "feed_forward": "swiglu", "bias": False, "position": "rope"},
     {"kv_heads": 1, "position": "rope", "rope_part": 0.5, "pre_norm": True},
@@ -227,9 +227,10 @@ class Decoder:
         c, table = self.config, self.w["target.table"]
         x = table[torch.tensor([0, *target[:-1]])] * self.encoder.scale
         x[0] = 0  # a decoder starts with zeros
-        if c["position"] == "sine":
+        kind = modules.kind_of(c)
+        if kind not in ("rope", "none"):
             learned = self.w.get("decoder.positions")
-            kind, size = c["positions"], len(target)
+            size = len(target)
             made = modules.signal(kind, size, c["dim"]) if learned is None else learned
             x = x + made[:size]
         if c["embedding_norm"]:

@@ -179,7 +179,7 @@ Test(lm, windows_predict_each_piece_once)
         id[i] = i == 7 || i == 8 || i == 15 ? CLA_EOS : 10 + i;
     }
     const cla_ids ids = { id, COUNT, COUNT };
-    const language_cut cut = { &ids, 0, CONTEXT };
+    const language_cut cut = { &ids, 0, CONTEXT, CLA_EOS };
     const int64_t windows = cla_language_windows(COUNT, 0, CONTEXT);
     language_batch b;
     TEST_OK(cla_language_batch_make(&b, &cut, NULL, 0, windows));

@@ -23,7 +23,7 @@ static void add_window(language_batch *b, const language_cut *cut, int64_t windo
     int32_t position = 0;
     for (int64_t i = from; i < to; i++) {
         const int32_t id = cut->ids->id[i];
-        if (i == from || id == CLA_EOS) {
+        if (i == from || id == cut->start) {
             b->offsets[b->sequences++] = (int32_t)b->count;
             position = 0;
         }

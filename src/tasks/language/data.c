@@ -91,14 +91,16 @@ static cla_status bytes_of(const language *t, const cla_text *read, const cla_id
 {
     cla_text first = { 0 };
     int32_t code = 0;
-    CLA_TRY(cla_language_decode(t, ids->id, ids->id[0] != CLA_EOS, &first));
-    const size_t size = ids->id[0] == CLA_UNK
-                            ? (size_t)cla_utf8_step(read->data, read->size, &code)
-                            : first.size;
+    CLA_TRY(cla_language_decode(t, ids->id, 1, &first));
+    const bool unknown = t->pieces != LANGUAGE_TOKENIZER && ids->id[0] == CLA_UNK;
+    const bool blank =
+        t->tokenizer.front && first.size && *first.data == ' ' && *read->data != ' ';
+    const size_t size = unknown ? (size_t)cla_utf8_step(read->data, read->size, &code)
+                                : first.size - blank;
     cla_text_free(&first);
     *bytes = (double)read->size - (double)(size < read->size ? size : read->size);
-    for (size_t i = 0; i<ids->count && * bytes> 0; i++) {
-        *bytes -= ids->id[i] == CLA_EOS;
+    for (size_t i = 0; i<read->size && * bytes> 0; i++) {
+        *bytes -= !read->data[i];
     }
     return CLA_OK;
 }
@@ -165,14 +167,16 @@ static cla_status add_pieces(const language *t, cla_text *settings)
 static cla_status open_prepared(const language *t, const char *path, share which,
                                 bool training, cla_prepared *prepared)
 {
-    const char *const texts[] = { path, t->sentencepiece };
+    const bool model = t->pieces == LANGUAGE_MODEL;
+    const bool other = model || t->pieces == LANGUAGE_TOKENIZER;
+    const char *const texts[] = { path, model ? t->sentencepiece : t->tokenizer_path };
     cla_text settings = { 0 };
     cla_status status =
         cla_text_add(&settings, "text %d %d %d %d %.17g %d %d", t->pieces, t->merges,
                      t->split, t->documents, t->hold_out, (int)which, training);
+    status = status ? status : cla_text_add(&settings, " %s", t->end_token);
     status = status || training ? status : add_pieces(t, &settings);
-    const cla_prepared_of of = { path, settings.data, texts,
-                                 1 + (training && t->pieces == LANGUAGE_MODEL),
+    const cla_prepared_of of = { path, settings.data, texts, 1 + (training && other),
                                  training ? PARTS : CODES };
     status = status ? status : cla_prepared_open(prepared, &of);
     cla_text_free(&settings);
@@ -208,6 +212,9 @@ static cla_status take_pieces(language *t)
     if (t->pieces == LANGUAGE_CHARACTERS) {
         return cla_vocab_parse(&t->subwords.vocab, path, part[VOCAB].data,
                                part[VOCAB].size, CLA_SPECIALS);
+    }
+    if (t->pieces == LANGUAGE_TOKENIZER) {
+        return cla_language_use_tokenizer(t, path, part[CODES].data, part[CODES].size);
     }
     CLA_TRY(
         cla_subwords_parse(&t->subwords, cla_language_kind_of(t), path, part + CODES));
@@ -305,6 +312,7 @@ static cla_status find_training(language *t, const char *path, share which)
         return status;
     }
     cla_subwords_free(&t->subwords);
+    cla_codec_free(&t->tokenizer);
     return cla_prepared_refuse(&t->train.prepared);
 }
 

@@ -4,6 +4,8 @@
 
 #include "models/lm.h"
 #include "models/sample.h"
+#include "models/tagger_maps.h"
+#include "text/codec.h"
 #include "text/subwords.h"
 #include "train/task.h"
 
@@ -13,10 +15,11 @@ typedef enum language_pieces {
     LANGUAGE_CHARACTERS, // code points of the training text
     LANGUAGE_BPE,        // byte pairs of its words
     LANGUAGE_MODEL,      // those of a SentencePiece model
+    LANGUAGE_TOKENIZER,  // those of a tokenizer.json
 } language_pieces;
 
 /* Texts as ids. Where documents are apart, CLA_EOS stands before each and after the
- * last. */
+ * last; of a tokenizer `start` before each, `end` behind each, once if they are one. */
 typedef struct language_text {
     cla_ids ids;
     double bytes;          // of the pieces from the second on
@@ -32,10 +35,14 @@ typedef struct language {
     int merges;
     bool split;                // words are cut off punctuation before byte pairs
     const char *sentencepiece; // path of the model
-    bool documents;            // blank lines separate documents
+    const char *tokenizer_path, *end_token; // of LANGUAGE_TOKENIZER
+    int rows;                               // of the table; 0: as many as pieces
+    bool documents;                         // blank lines separate documents
     lm_config config;
     lm model;
     cla_subwords subwords; // its vocabulary is also that of characters
+    cla_codec tokenizer;   // its text is in subwords.codes
+    int32_t start, end;    // pieces around documents; -1: there are none
     int32_t line_end;      // piece of subwords that ends a line
     language_text train;
     int64_t shift; // of the windows of this epoch
@@ -55,7 +62,7 @@ cla_status cla_language_read_split(const language *t, const char *data,
 /* ---- pieces.c ----------------------------------------------------------------- */
 
 /* Appends the ids of a text, CLA_UNK for pieces that are not in the vocabulary and
- * CLA_EOS for each NUL. Errors: CLA_E_NOMEM. */
+ * CLA_EOS for each NUL, or those of a tokenizer. Errors: CLA_E_NOMEM. */
 cla_status cla_language_encode(const language *t, const char *text, size_t size,
                                cla_ids *ids);
 /* Appends the bytes of pieces [n]; CLA_PAD and CLA_EOS have none. Errors:
@@ -78,6 +85,14 @@ extern const char *const cla_language_files[]; // that not all runs have
 cla_status cla_language_keep(const language *t, const char *dir, bool resumed);
 cla_status cla_language_load(language *t, const char *dir);
 cla_pieces cla_language_kind_of(const language *t);
+/* tokenized.c: reads the tokenizer from memory or from a file, and finds the pieces
+ * around documents; cuts a text. Errors: CLA_E_INPUT, CLA_E_IO, CLA_E_NOMEM. */
+cla_status cla_language_use_tokenizer(language *t, const char *path, const char *json,
+                                      size_t size);
+cla_status cla_language_read_tokenizer(language *t, const char *path);
+cla_status cla_language_tokenize(const language *t, const char *text, size_t size,
+                                 cla_ids *ids);
+
 /* Finds the piece of a line's end in the vocabulary. Errors: CLA_E_INPUT (there is
  * none). */
 cla_status cla_language_find_end(language *t, const char *path);
@@ -97,6 +112,7 @@ int64_t cla_language_windows(int64_t n, int64_t shift, int64_t context);
 typedef struct language_cut {
     const cla_ids *ids;
     int64_t shift, context;
+    int32_t start; // the piece with which documents begin; -1: there is none
 } language_cut;
 cla_status cla_language_batch_make(language_batch *batch, const language_cut *cut,
                                    const int64_t *window, int64_t first, int64_t n);
@@ -136,5 +152,16 @@ typedef struct language_writing {
  * CLA_E_DEVICE, those of take. */
 cla_status cla_language_write(language *t, const char *prompt, size_t size,
                               const language_writing *how, cla_text *out);
+
+/* look.c: computes logits [pieces,V] of the piece after each piece of a text, and the
+ * maps of all layers. A text begins as in writing.
+ *
+ * view    out  to be freed by cla_tagger_view_free, also on failure
+ * names   out  the pieces, a NUL behind each
+ *
+ * Errors: CLA_E_INPUT (no piece, or more than the context or 1024; attention without
+ * maps), CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status cla_language_look(language *t, const char *text, size_t size,
+                             tagger_view *view, cla_text *names, size_t *pieces);
 
 extern const cla_task_kind cla_language_kind;

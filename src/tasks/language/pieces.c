@@ -15,6 +15,9 @@ static bool has_subwords(const language *t)
 int cla_language_count(const language *t)
 {
     enum { BYTES = 256 };
+    if (t->pieces == LANGUAGE_TOKENIZER) {
+        return t->rows ? t->rows : (int)t->tokenizer.vocab.count;
+    }
     return t->pieces == LANGUAGE_BYTES ? CLA_SPECIALS + BYTES
                                        : (int)t->subwords.vocab.count;
 }
@@ -44,6 +47,9 @@ cla_status cla_language_encode(const language *t, const char *text, size_t size,
                                cla_ids *ids)
 {
     char letter[5];
+    if (t->pieces == LANGUAGE_TOKENIZER) {
+        return cla_language_tokenize(t, text, size, ids);
+    }
     if (has_subwords(t)) {
         return encode_lines(t, text, size, ids);
     }
@@ -73,6 +79,9 @@ bool cla_language_ends(const language *t, int32_t id)
 
 static cla_status decode_one(const language *t, int32_t id, cla_text *out)
 {
+    if (t->pieces == LANGUAGE_TOKENIZER) {
+        return cla_codec_decode(&t->tokenizer, id, out);
+    }
     if (id < CLA_SPECIALS) {
         return CLA_OK;
     }
@@ -165,6 +174,9 @@ static cla_status learn_subwords(language *t, const cla_text *text, const char *
 cla_status cla_language_learn(language *t, const cla_text *text, const char *path)
 {
     cla_status status = CLA_OK;
+    if (t->pieces == LANGUAGE_TOKENIZER) {
+        return cla_language_read_tokenizer(t, t->tokenizer_path);
+    }
     if (t->pieces == LANGUAGE_CHARACTERS) {
         status = count_characters(t, text);
     } else if (has_subwords(t)) {
@@ -176,29 +188,56 @@ cla_status cla_language_learn(language *t, const cla_text *text, const char *pat
 /* ---- files ----------------------------------------------------------------------- */
 
 static const char codes_name[] = "codes.txt", pieces_name[] = "pieces.txt",
-                  characters_name[] = "characters.txt";
+                  characters_name[] = "characters.txt",
+                  tokenizer_name[] = "tokenizer.json";
 const char *const cla_language_files[] = { characters_name, codes_name, pieces_name,
-                                           NULL };
+                                           tokenizer_name, NULL };
 
-/* Gives the paths of both files. */
-static cla_status paths_of(const language *t, const char *dir, cla_text path[2])
+/* The paths of the files of pieces: codes, or a tokenizer, and a vocabulary; NULL:
+ * there is none. */
+typedef struct paths {
+    cla_text text[2];
+    const char *codes, *vocab;
+} paths;
+
+static void paths_free(paths *p)
 {
-    const char *name = has_subwords(t) ? pieces_name : characters_name;
-    CLA_TRY(cla_text_add(&path[0], "%s/%s", dir, codes_name));
-    return cla_text_add(&path[1], "%s/%s", dir, name);
+    cla_text_free(&p->text[0]);
+    cla_text_free(&p->text[1]);
 }
 
-static cla_status save(const language *t, const char *codes, const char *vocab)
+static cla_status paths_of(const language *t, const char *dir, paths *p)
 {
-    return has_subwords(t) ? cla_subwords_save(&t->subwords, codes, vocab)
-                           : cla_vocab_save(&t->subwords.vocab, vocab);
+    const bool other = t->pieces == LANGUAGE_TOKENIZER;
+    *p = (paths){ 0 };
+    CLA_TRY(
+        cla_text_add(&p->text[0], "%s/%s", dir, other ? tokenizer_name : codes_name));
+    CLA_TRY(cla_text_add(&p->text[1], "%s/%s", dir,
+                         has_subwords(t) ? pieces_name : characters_name));
+    p->codes = other || has_subwords(t) ? p->text[0].data : NULL;
+    p->vocab = other || t->pieces == LANGUAGE_BYTES ? NULL : p->text[1].data;
+    return CLA_OK;
 }
 
-static cla_status load(language *t, const char *codes, const char *vocab)
+static cla_status save(const language *t, const paths *p)
 {
-    const cla_pieces kind = cla_language_kind_of(t);
-    return has_subwords(t) ? cla_subwords_load(&t->subwords, kind, codes, vocab)
-                           : cla_vocab_load(&t->subwords.vocab, vocab, CLA_SPECIALS);
+    const cla_text *codes = &t->subwords.codes;
+    CLA_TRY(p->codes ? cla_file_write(p->codes, codes->data, codes->size) : CLA_OK);
+    return p->vocab ? cla_vocab_save(&t->subwords.vocab, p->vocab) : CLA_OK;
+}
+
+static cla_status load(language *t, const paths *p)
+{
+    if (t->pieces == LANGUAGE_TOKENIZER) {
+        return cla_language_read_tokenizer(t, p->codes);
+    }
+    if (!p->vocab) {
+        return CLA_OK;
+    }
+    CLA_TRY(p->codes ? cla_subwords_load(&t->subwords, cla_language_kind_of(t),
+                                         p->codes, p->vocab)
+                     : cla_vocab_load(&t->subwords.vocab, p->vocab, CLA_SPECIALS));
+    return cla_language_find_end(t, p->vocab);
 }
 
 static cla_status same_file(const char *path, const cla_text *text)
@@ -212,42 +251,31 @@ static cla_status same_file(const char *path, const cla_text *text)
                           cla_ends_in(path, characters_name) ? "characters" : "pieces");
 }
 
-static cla_status compare(const language *t, const char *codes, const char *vocab)
+static cla_status compare(const language *t, const paths *p)
 {
     cla_text text = { 0 };
-    CLA_TRY(has_subwords(t) ? same_file(codes, &t->subwords.codes) : CLA_OK);
-    cla_status status = cla_vocab_text(&t->subwords.vocab, &text);
-    status = status ? status : same_file(vocab, &text);
+    CLA_TRY(p->codes ? same_file(p->codes, &t->subwords.codes) : CLA_OK);
+    cla_status status = p->vocab ? cla_vocab_text(&t->subwords.vocab, &text) : CLA_OK;
+    status = status || !p->vocab ? status : same_file(p->vocab, &text);
     cla_text_free(&text);
     return status;
 }
 
 cla_status cla_language_keep(const language *t, const char *dir, bool resumed)
 {
-    cla_text path[2] = { { 0 } };
-    if (t->pieces == LANGUAGE_BYTES) {
-        return CLA_OK;
-    }
-    cla_status status = paths_of(t, dir, path);
-    if (!status) {
-        status = (resumed ? compare : save)(t, path[0].data, path[1].data);
-    }
-    cla_text_free(&path[0]);
-    cla_text_free(&path[1]);
+    paths p;
+    cla_status status = paths_of(t, dir, &p);
+    status = status ? status : (resumed ? compare : save)(t, &p);
+    paths_free(&p);
     return status;
 }
 
 cla_status cla_language_load(language *t, const char *dir)
 {
-    cla_text path[2] = { { 0 } };
-    if (t->pieces == LANGUAGE_BYTES) {
-        return CLA_OK;
-    }
-    cla_status status = paths_of(t, dir, path);
-    status = status ? status : load(t, path[0].data, path[1].data);
-    status = status ? status : cla_language_find_end(t, path[1].data);
-    cla_text_free(&path[0]);
-    cla_text_free(&path[1]);
+    paths p;
+    cla_status status = paths_of(t, dir, &p);
+    status = status ? status : load(t, &p);
+    paths_free(&p);
     return status;
 }
 

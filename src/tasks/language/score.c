@@ -30,7 +30,7 @@ static cla_status add_loss(language *t, cla_tape *tape, const language_cut *cut,
 static cla_status add_all(language *t, const cla_ids *ids, double *sum)
 {
     const int64_t T = t->config.context, each = T < TOKENS ? TOKENS / T : 1;
-    const language_cut cut = { ids, 0, T };
+    const language_cut cut = { ids, 0, T, t->start };
     const int64_t windows = cla_language_windows((int64_t)ids->count, 0, T);
     cla_tape *tape = NULL;
     CLA_TRY(cla_tape_new(&tape, t->task.rt, false));
@@ -68,10 +68,13 @@ cla_status cla_language_score(language *t, const char *text, size_t size, double
 {
     const char end = t->documents ? 0 : '\n';
     cla_ids ids = { 0 };
+    cla_text all = { 0 };
     *nats = 0;
-    cla_status status = cla_language_encode(t, &end, 1, &ids);
-    status = status ? status : cla_language_encode(t, text, size, &ids);
-    status = status ? status : cla_language_encode(t, &end, 1, &ids);
+    cla_status status = cla_text_append(&all, &end, 1);
+    status = status ? status : cla_text_append(&all, text, size);
+    status = status ? status : cla_text_append(&all, &end, 1);
+    status = status ? status : cla_language_encode(t, all.data, all.size, &ids);
+    cla_text_free(&all);
     status = status ? status : add_all(t, &ids, nats);
     *pieces = (int64_t)ids.count - 1;
     cla_ids_free(&ids);

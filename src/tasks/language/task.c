@@ -8,10 +8,31 @@ enum { DRAWS = 0x4c6d6f64 }; // "Lmod"
 
 /* ---- settings ------------------------------------------------------------------- */
 
+/* Reads the keys of a tokenizer of another program. */
+static cla_status configure_tokenizer(language *t, cla_config *s)
+{
+    t->tokenizer_path = t->end_token = "";
+    t->start = t->end = CLA_EOS;
+    CLA_TRY(cla_config_text(s, "tokenizer", &t->tokenizer_path));
+    CLA_TRY(cla_config_text(s, "end_token", &t->end_token));
+    CLA_TRY(cla_config_int(s, "vocabulary", &t->rows, 0, 1 << 24));
+    const bool used = t->pieces == LANGUAGE_TOKENIZER;
+    if (!used && (*t->end_token || t->rows)) {
+        return cla_config_refuse(s, *t->end_token ? "end_token" : "vocabulary",
+                                 "needs pieces 'tokenizer'");
+    }
+    return used == (*t->tokenizer_path != 0)
+               ? CLA_OK
+               : cla_config_refuse(s, "tokenizer",
+                                   used ? "must name a tokenizer.json: pieces are "
+                                          "'tokenizer'"
+                                        : "needs pieces 'tokenizer'");
+}
+
 static cla_status configure(language *t, cla_config *s)
 {
-    static const char *const pieces[] = { "bytes", "characters", "bpe", "sentencepiece",
-                                          NULL };
+    static const char *const pieces[] = { "bytes",         "characters", "bpe",
+                                          "sentencepiece", "tokenizer",  NULL };
     t->train_name = "train.txt";
     t->dev_name = "dev.txt";
     t->test_name = "test.txt";
@@ -28,6 +49,7 @@ static cla_status configure(language *t, cla_config *s)
     CLA_TRY(cla_config_int(s, "merges", &t->merges, 0, 1 << 24));
     CLA_TRY(cla_config_bool(s, "split", &t->split));
     CLA_TRY(cla_config_text(s, "sentencepiece", &t->sentencepiece));
+    CLA_TRY(configure_tokenizer(t, s));
     if ((t->pieces == LANGUAGE_MODEL) != (*t->sentencepiece != 0)) {
         return cla_config_refuse(s, "sentencepiece",
                                  *t->sentencepiece
@@ -56,6 +78,7 @@ static void close_task(cla_task *task)
     language *t = (language *)task;
     cla_lm_fini(&t->model);
     cla_subwords_free(&t->subwords);
+    cla_codec_free(&t->tokenizer);
     cla_language_text_free(&t->train);
 }
 
@@ -79,7 +102,7 @@ static cla_status order(cla_task *task, int64_t *examples, int64_t epoch)
 
 static language_cut training_cut(const language *t)
 {
-    return (language_cut){ &t->train.ids, t->shift, t->config.context };
+    return (language_cut){ &t->train.ids, t->shift, t->config.context, t->start };
 }
 
 /* Returns the pieces of a window that are predicted. */

@@ -15,6 +15,7 @@ typedef struct writer {
     size_t line;   // the first of them whose bytes the next one may change
     size_t prompt; // bytes of the prompt in that line
     cla_text said; // the bytes of the text
+    bool blank;    // the blank in front of the first word is not of the text
     size_t kept;   // of them, bytes before that line
     size_t sure;   // bytes that no further piece has changed
     size_t given;  // bytes in out
@@ -52,6 +53,7 @@ static cla_status begin(writer *w, const char *prompt, size_t size)
     cla_text bytes = { 0 };
     CLA_TRY(decode_line(w, &bytes));
     w->prompt = bytes.size;
+    w->blank = !size && w->t->tokenizer.front;
     cla_text_free(&bytes);
     return CLA_OK;
 }
@@ -67,13 +69,15 @@ static cla_status add(writer *w, int32_t id)
     cla_status status =
         cla_language_decode(w->t, w->ids.id + line, w->ids.count - line, &bytes);
     const size_t skip = bytes.size < w->prompt ? bytes.size : w->prompt;
-    const char *now = bytes.data + skip;
-    const size_t size = bytes.size - skip;
+    const bool blank = w->blank && bytes.size && *bytes.data == ' ';
+    const char *now = bytes.data + skip + blank;
+    const size_t size = bytes.size - skip - blank;
     w->sure = w->kept;
     while (w->sure < before && w->sure - w->kept < size &&
            w->said.data[w->sure] == now[w->sure - w->kept]) {
         w->sure++;
     }
+    w->blank = false;
     w->said.size = w->kept;
     status = status ? status : cla_text_append(&w->said, now, size);
     cla_text_free(&bytes);
@@ -87,7 +91,7 @@ static cla_status add(writer *w, int32_t id)
 
 /* Draws the next piece. A network that has read T pieces begins again with the last
  * half of them; one that has no cache reads up to T pieces each time. Pieces that no
- * text has are not drawn. */
+ * text has are not drawn, but those of a tokenizer, as other programs do. */
 static cla_status draw(writer *w, int k, int32_t *id)
 {
     cla_tape *tape = w->turn[k % 2];
@@ -105,7 +109,7 @@ static cla_status draw(writer *w, int k, int32_t *id)
     CLA_TRY(cla_lm_next(&w->t->model, tape, &logits, &w->past, from, w->fresh));
     CLA_TRY(cla_tensor_download(logits, w->logits));
     w->fresh = 1;
-    for (int i = 0; i < CLA_SPECIALS; i++) {
+    for (int i = 0; i < CLA_SPECIALS && w->t->pieces != LANGUAGE_TOKENIZER; i++) {
         const bool end = i == CLA_EOS && w->t->documents;
         w->logits[i] = end ? w->logits[i] : -INFINITY;
     }
@@ -174,7 +178,7 @@ static cla_status go(writer *w)
         int32_t id = 0;
         CLA_TRY(draw(w, k, &id));
         CLA_TRY(add(w, id));
-        ended = stops(w) || id == CLA_EOS;
+        ended = stops(w) || id == w->t->end;
         CLA_TRY(give(w, ended ? w->said.size : safe_size(w)));
         CLA_TRY(cla_task_tell(&w->t->task, (size_t)k + 1, (size_t)w->how->pieces));
     }

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""lm.py - random language models of transformers, imported: logits, greedy pieces, and
+folders that transformers loads again
+usage: tests/peers/lm.py CLATTN SEED
+
+Sizes are odd, heads of keys are shared, weights are float32, float16 or bfloat16, in one
+file or several. Prints how many pieces were compared, and the largest difference of a logit."""
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+import torch
+from safetensors import safe_open
+from transformers import (AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel,
+                          LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM)
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "makers"))
+import lm as makers  # noqa: E402
+
+BAR = 1e-4
+clattn, seed = sys.argv[1], int(sys.argv[2])
+draw = random.Random(seed)
+
+
+def run(*words):
+    return subprocess.run([clattn, *words], check=True, capture_output=True, text=True).stdout
+
+
+def gpt2(pieces):
+    heads = draw.choice([1, 2, 3, 5])
+    return GPT2LMHeadModel(GPT2Config(
+        vocab_size=pieces, n_embd=heads * draw.choice([7, 8, 12]), n_layer=draw.randint(1, 3),
+        n_head=heads, n_inner=draw.choice([None, 31, 50]), n_positions=140,
+        activation_function=draw.choice(["gelu_new", "gelu", "relu", "silu"]),
+        tie_word_embeddings=draw.random() < 0.7, initializer_range=0.25,
+        bos_token_id=pieces - 1, eos_token_id=pieces - 1))
+
+
+def llama(pieces, window=False):
+    heads, shared = draw.choice([(6, 2), (6, 3), (4, 1), (3, 3), (5, 1)])
+    settings = dict(
+        vocab_size=pieces + draw.choice([0, 5]), hidden_size=heads * draw.choice([6, 8, 10]),
+        num_hidden_layers=draw.randint(1, 3), num_attention_heads=heads,
+        num_key_value_heads=shared, intermediate_size=draw.choice([33, 48]),
+        max_position_embeddings=140, rms_norm_eps=draw.choice([1e-5, 1e-6]),
+        initializer_range=0.25, tie_word_embeddings=draw.random() < 0.5, bos_token_id=1,
+        eos_token_id=2, head_dim=None,
+        rope_parameters={"rope_type": "default", "rope_theta": draw.choice([100.0, 10000.0])})
+    if window:
+        return MistralForCausalLM(MistralConfig(**settings, sliding_window=draw.choice([3, 8]),
+                                                attn_implementation="eager"))
+    both = draw.random() < 0.3
+    return LlamaForCausalLM(LlamaConfig(**settings, attention_bias=both, mlp_bias=both))
+
+
+def shake(model):
+    """Random biases and gains, which transformers makes zeros and ones."""
+    for name, p in model.named_parameters():
+        if p.dim() == 1:
+            p.data.add_(torch.randn_like(p) * 0.2)
+
+
+def logits_of(folder, text, work):
+    path = os.path.join(work, "maps.safetensors")
+    run("inspect", "--model", folder, "--text", text, "--out", path)
+    with safe_open(path, "pt") as f:
+        return f.get_tensor("logits")
+
+
+def compare(model, tokenizer, folder, work):
+    """The largest difference of a logit; the likeliest piece must be the same."""
+    worst, pieces = 0.0, 0
+    for text in makers.PROMPTS:
+        ids = torch.tensor([tokenizer.encode(text)])
+        with torch.no_grad():
+            want = model(ids).logits[0]
+        got = logits_of(folder, text, work)
+        assert got.shape == want.shape, (got.shape, want.shape)
+        worst = max(worst, (got - want).abs().max().item())
+        assert torch.equal(got.argmax(1), want.argmax(1)), text
+        pieces += len(want)
+    return worst, pieces
+
+
+def one(kind, tokenizer, work, number):
+    torch.manual_seed(seed * 1000 + number)
+    pieces = tokenizer.get_vocab_size()
+    made = gpt2(pieces) if kind == "gpt2" else llama(pieces, kind == "mistral")
+    shake(made)
+    hf, ours = (os.path.join(work, f"{name}{number}") for name in ("hf", "ours"))
+    made.to(draw.choice([torch.float32, torch.float16, torch.bfloat16])).save_pretrained(
+        hf, max_shard_size=draw.choice(["50KB", "1GB"]))
+    tokenizer.save(os.path.join(hf, "tokenizer.json"))
+    run("import", hf, "--out", ours)
+    back = os.path.join(work, f"back{number}")
+    run("export", "--model", ours, "--format", "huggingface", "--out", back)
+    worst, count = 0.0, 0
+    for folder in (hf, back):
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32,
+                                                     attn_implementation="eager").eval()
+        loaded = AutoTokenizer.from_pretrained(folder)
+        far, n = compare(model, loaded, ours, work)
+        worst, count = max(worst, far), count + n
+    print(f"{kind} {made.dtype}: {worst:.1e}")
+    return worst, count
+
+
+def main():
+    tokenizers = {"gpt2": makers.bytes_tokenizer(), "llama": makers.letters_tokenizer()}
+    worst, count, differences = 0.0, 0, 0
+    with tempfile.TemporaryDirectory() as work:
+        for number in range(12):
+            kind = ("gpt2", "llama", "mistral")[number % 3]
+            tokenizer = tokenizers["gpt2" if draw.random() < 0.3 else
+                                   "gpt2" if kind == "gpt2" else "llama"]
+            far, n = one(kind, tokenizer, work, number)
+            worst, count = max(worst, far), count + n
+            differences += far > BAR
+    print(f"{count} inputs compared, {differences} differences; largest {worst:.1e}")
+    return differences > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
