@@ -9,6 +9,13 @@ static const char name[] = "README.md";
 
 /* ---- reading ------------------------------------------------------------------- */
 
+/* Returns the next line of a text, or NULL. */
+static const char *next_line(const char *at)
+{
+    const char *end = strchr(at, '\n');
+    return end ? end + 1 : NULL;
+}
+
 /* Returns the text behind a line of three hyphens at the start of a text, or NULL. */
 static const char *behind_rule(const char *text)
 {
@@ -21,8 +28,7 @@ static const char *behind_rule(const char *text)
 static const char *find_front(const char *text, const char **front, size_t *size)
 {
     *front = behind_rule(text);
-    for (const char *at = *front; at; at = strchr(at, '\n')) {
-        at += at != *front;
+    for (const char *at = *front; at; at = next_line(at)) {
         const char *rest = behind_rule(at);
         if (rest) {
             *size = (size_t)(at - *front);
@@ -37,8 +43,7 @@ static const char *find_front(const char *text, const char **front, size_t *size
 static cla_status find_title(const char *text, char **title)
 {
     enum { LONGEST = 200 };
-    for (const char *at = text; at; at = strchr(at, '\n')) {
-        at += at != text;
+    for (const char *at = text; at; at = next_line(at)) {
         const size_t size = strcspn(at, "\r\n");
         if (strncmp(at, "# ", 2) == 0 && size > 2 && size < LONGEST) {
             cla_text copy = { 0 };
