@@ -4,9 +4,9 @@
 #include "models/transformer.h"
 
 static const char *const tied_names[] = { "none", "output", "all", NULL };
-/* The kinds of transformer_positions, then those that add nothing to embeddings. The key
- * "positions" of older versions had the former alone, beside a "position" of sine, rope
- * or none. */
+/* The kinds of transformer_positions, then those that add nothing to embeddings. The
+ * key "positions" of older versions had the former alone, beside a "position" of sine,
+ * rope or none. */
 enum { ROPE = TRANSFORMER_LEARNED + 1, NOWHERE };
 static const char *const position_names[] = { "sine",    "marian", "fairseq", "opennmt",
                                               "learned", "rope",   "none",    NULL };
