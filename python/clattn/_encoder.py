@@ -36,7 +36,6 @@ _DEFAULTS: dict[str, Any] = {  # of clattn's translators: src/models/transformer
     "norm_epsilon": 1e-6,
     "bias": True,
     "position": "sine",
-    "positions": None,
     "max_positions": 0,
     "rope_base": 10000.0,
     "rope_part": 1.0,

@@ -64,19 +64,29 @@ static const char *unlike_mistral(const lm_config *c)
     return !all ? "attention_layers" : !c->coder.unbiased ? "bias" : unlike_llama(c);
 }
 
+/* Returns the key in which a model differs from a family, or NULL. */
+static const char *unlike(const lm_config *c, const lm_family *family)
+{
+    if (!c->coder.pre_norm) {
+        return "pre_norm";
+    }
+    if (strcmp(family->type, "gpt2") == 0) {
+        return c->coder.position != CODER_LEARNED ? "position" : unlike_gpt2(c);
+    }
+    if (strcmp(family->type, "mistral") == 0) {
+        return unlike_mistral(c);
+    }
+    return c->coder.self.way != &cla_attn_softmax ? "attention" : unlike_llama(c);
+}
+
 cla_status cla_lm_family_of(const foreign *f, const lm_family **family)
 {
     const lm_config *c = config_of(f);
-    const attn_way *way = c->coder.self.way;
-    const bool window = strcmp(way->name, "csan1d") == 0;
-    const bool rope = c->coder.position == CODER_ROPE;
-    *family = family_named(!rope ? "gpt2" : window ? "mistral" : "llama");
-    const char *key = !c->coder.pre_norm                    ? "pre_norm"
-                      : way != &cla_attn_softmax && !window ? "attention"
-                      : rope && window                      ? unlike_mistral(c)
-                      : rope                                ? unlike_llama(c)
-                      : c->coder.position != CODER_LEARNED  ? "position"
-                                                            : unlike_gpt2(c);
+    const bool window = strcmp(c->coder.self.way->name, "csan1d") == 0;
+    *family = family_named(c->coder.position != CODER_ROPE ? "gpt2"
+                           : window                        ? "mistral"
+                                                           : "llama");
+    const char *key = unlike(c, *family);
     return key ? refuse(f, *family, key) : CLA_OK;
 }
 
