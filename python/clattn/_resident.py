@@ -66,7 +66,7 @@ class Keeper:
         version = _version(value)
         if version is None or not value.numel():
             return
-        for at, (gone, _) in list(self._kept.items()):  # an optimiser may step meanwhile
+        for at, (gone, _) in list(self._kept.items()):  # others may pop
             if gone.expired():
                 self._kept.pop(at, None)
         weak = self._weak(value.untyped_storage())
