@@ -66,9 +66,9 @@ class Keeper:
         version = _version(value)
         if version is None or not value.numel():
             return
-        gone = [at for at, (weak, _) in self._kept.items() if weak.expired()]
-        for at in gone:
-            del self._kept[at]
+        for at, (gone, _) in list(self._kept.items()):  # others may pop
+            if gone.expired():
+                self._kept.pop(at, None)
         weak = self._weak(value.untyped_storage())
         _, known = self._kept.setdefault(weak.cdata, (weak, {}))
         known[_place(value)] = _Kept(version, tensor, only)
@@ -107,8 +107,9 @@ def resident() -> Iterator[None]:
     is one that an optimiser of torch.optim stepped. Changes through x.data, x.numpy()
     or another library are not counted: make none in the block.
 
-    On CPUs, which read PyTorch's memory, it changes nothing. Errors: UsageError (PyTorch
-    before 2.0).
+    On CPUs, which read PyTorch's memory, it changes nothing.
+
+    Errors: UsageError (PyTorch before 2.0).
     """
     if not hasattr(torch.Tensor, "untyped_storage"):
         raise UsageError("resident: needs PyTorch 2.0")

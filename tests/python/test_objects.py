@@ -137,6 +137,21 @@ def test_views_share_numbers_and_gradients(runtime: clattn.Runtime) -> None:
             tape.reshape(x, (5, 5))
 
 
+def test_a_copy_is_a_tensor_of_its_own(runtime: clattn.Runtime) -> None:
+    x = tensor(runtime, 4, 6, grad=True)
+    want = x.numpy()
+    with runtime.tape() as tape:
+        y = clattn.add(tape, x, x)
+        copy = y.copy()
+        with pytest.raises(clattn.ShapeError, match="column view"):
+            tape.columns(x, 2, 2, 2).copy()
+    x.fill(1)
+    np.testing.assert_array_equal(copy.numpy(), 2 * want)
+    assert copy.shape == x.shape and copy.grad is None
+    with pytest.raises(clattn.FreedError):
+        y.copy()
+
+
 # ---- lifetimes ---------------------------------------------------------------------
 
 
