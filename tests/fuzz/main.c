@@ -11,6 +11,7 @@
 const fuzz_target fuzz_targets[] = {
     { "bpe", fuzz_bpe },
     { "chars", fuzz_chars },
+    { "codec", fuzz_codec },
     { "config", fuzz_config },
     { "conllu", fuzz_conllu },
     { "ctranslate2", fuzz_ctranslate2 },
