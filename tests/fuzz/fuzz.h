@@ -15,7 +15,7 @@ typedef struct fuzz_target {
 
 extern const fuzz_target fuzz_targets[]; // the last has no name
 
-fuzz_run fuzz_bpe, fuzz_chars, fuzz_config, fuzz_conllu, fuzz_ctranslate2,
+fuzz_run fuzz_bpe, fuzz_chars, fuzz_codec, fuzz_config, fuzz_conllu, fuzz_ctranslate2,
     fuzz_dureader, fuzz_folder, fuzz_golden, fuzz_lexicon, fuzz_lines, fuzz_markup,
     fuzz_package, fuzz_poems, fuzz_prepared, fuzz_requests, fuzz_resume,
     fuzz_safetensors, fuzz_scores, fuzz_sentencepiece, fuzz_serve, fuzz_squad,

@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "fuzz.h"
 #include "text/bitext.h"
+#include "text/codec.h"
 #include "text/conllu.h"
 #include "text/lexicon.h"
 #include "text/markup.h"
@@ -43,6 +44,31 @@ void fuzz_vocab(const uint8_t *data, size_t size)
         reload(&v);
     }
     cla_vocab_free(&v);
+}
+
+/* ---- tokenizers ------------------------------------------------------------------ */
+
+/* A tokenizer.json, byte 0x1E, a text that it cuts. */
+void fuzz_codec(const uint8_t *data, size_t size)
+{
+    fuzz_part part[2];
+    fuzz_cut(data, size, part, 2);
+    cla_codec t;
+    cla_ids ids = { 0 };
+    cla_text back = { 0 };
+    char *text = fuzz_text(&part[1]);
+    bool good = fuzz_ok(cla_codec_parse(&t, "test", part[0].data, part[0].size));
+    good = good && text && fuzz_ok(cla_codec_encode(&t, text, part[1].size, &ids));
+    for (size_t i = 0; i < ids.count && good; i++) {
+        const int32_t id = ids.id[i];
+        FUZZ_CHECK(id >= 0 && (size_t)id < t.vocab.count, "piece %zu is %d", i, id);
+        FUZZ_CHECK(id == t.unknown || !t.special[id], "piece %zu is special", i);
+        FUZZ_CHECK(!cla_codec_decode(&t, id, &back), "%s", cla_error());
+    }
+    free(text);
+    cla_ids_free(&ids);
+    cla_text_free(&back);
+    cla_codec_free(&t);
 }
 
 /* ---- lines ----------------------------------------------------------------------- */
