@@ -42,6 +42,14 @@ _DEFAULTS: dict[str, Any] = {  # of clattn's translators: src/models/transformer
     "embedding_scale": True,
     "embedding_norm": False,
     "convolutions": 0,
+    "score_scale": True,
+    "head_width": 0,
+}
+_ONLY: dict[str, tuple[Any, ...]] = {  # of keys with more values in clattn
+    "convolutions": (0,),
+    "position": ("sine", "rope", "none"),
+    "score_scale": (True,),
+    "head_width": (0,),
 }
 _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "none": lambda x: x,
@@ -196,17 +204,17 @@ class Encoder(nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
         super().__init__()
         self.config = _DEFAULTS | dict(config)
         get = self.config.__getitem__
-        if get("convolutions"):
-            raise UsageError(
-                f"Encoder: convolutions is {get('convolutions')}, must be 0"
-            )
+        for key, must in _ONLY.items():
+            if get(key) not in must:
+                named = " or ".join(str(x) for x in must)
+                raise UsageError(f"Encoder: {key} is {get(key)}, must be {named}")
         width, self.drop = get("dim"), float(get("dropout"))
         if width % get("heads"):
             raise UsageError(f"Encoder: heads is {get('heads')}, must divide {width}")
         self.scale = math.sqrt(width) if get("embedding_scale") else 1.0
         self.target, self.source = nn.Module(), nn.Module()
         table = nn.Parameter(torch.randn(pieces, width) / math.sqrt(width))
-        (self.target if get("tied") == "all" else self.source).table = table
+        (self.target if get("tied") in ("all", "input") else self.source).table = table
         if get("source_vector"):
             self.source.vector = nn.Parameter(torch.zeros(1, width))
         self.encoder = nn.Module()
@@ -273,7 +281,7 @@ class Encoder(nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
 
     def embed(self, ids: Any, positions: Any) -> Any:
         """[N,D] of pieces at positions, as the first layer gets them."""
-        tied = self.config["tied"] == "all"
+        tied = self.config["tied"] in ("all", "input")
         x = self.scale * (self.target if tied else self.source).table[ids]
         longest = int(positions.max()) + 1 if len(positions) else 0
         kind = kind_of(self.config)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 
 static const char name[] = "README.md";
 
@@ -96,7 +97,7 @@ static const char *const kept[] = { "license",  "license_name", "license_link",
 /* Writes a string as YAML; JSON's is one. */
 static cla_status add_string(cla_text *out, const char *before, const json_t *value)
 {
-    char *text = json_dumps(value, JSON_ENCODE_ANY);
+    char *text = cla_json_write(value, JSON_ENCODE_ANY, CLA_JSON_EXACT);
     const cla_status status = text ? cla_text_add(out, "%s%s\n", before, text)
                                    : cla_fail(CLA_E_NOMEM, "import: out of memory");
     free(text);

@@ -141,18 +141,18 @@ cla_status cla_transformer_distances(transformer *m, cla_tape *tape,
                                      cla_tensor **distances, int stack)
 {
     const coder_config *c = &m->config.coder;
-    const int reach = c->bucket_reach;
+    const int most = c->bucket_reach;
     int32_t *bucket = NULL;
     cla_tensor *ids = NULL;
     *distances = NULL;
     if (c->position != CODER_BUCKETS) {
         return CLA_OK;
     }
-    CLA_TRY(cla_alloc(&bucket, 2 * (size_t)reach + 1, sizeof *bucket));
-    for (int n = -reach; n <= reach; n++) {
-        bucket[n + reach] = cla_bucket_of(n, c->buckets, reach, stack == EMBED_ENCODER);
+    CLA_TRY(cla_alloc(&bucket, 2 * (size_t)most + 1, sizeof *bucket));
+    for (int n = -most; n <= most; n++) {
+        bucket[n + most] = cla_bucket_of(n, c->buckets, most, stack == EMBED_ENCODER);
     }
-    const cla_status status = cla_tape_ids(tape, &ids, 2 * reach + 1, bucket);
+    const cla_status status = cla_tape_ids(tape, &ids, 2 * most + 1, bucket);
     free(bucket);
     CLA_TRY(status);
     return cla_embedding(tape, distances, m->buckets[stack], ids, 1);

@@ -203,12 +203,12 @@ A translation model.
 `config.json` holds all settings.
 END
 }
-again() {
+kept_card() {
     "$clattn" export --model "$work/carded" --format huggingface --out "$work/card.hf" &&
         "$clattn" import "$work/card.hf" --out "$work/card.again" && diff -r "$work/carded" "$work/card.again"
 }
 check 'writes a README of the card' card
-check 'which exports keep' again
+check 'which exports keep' kept_card
 uncarded() {
     printf -- '---\n\ta: [\n---\n' >"$work/card/README.md" && rm -r "$work/carded" &&
         "$clattn" import "$work/card" --out "$work/carded" 2>"$work/err" &&
