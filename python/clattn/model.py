@@ -214,16 +214,14 @@ class Model(Owned):
             "detail": 1,
         }
         given = None if targets is None else as_texts("align", "targets", targets)
-        with self.runtime.lock:  # until the details are read
-            rows = self._translate("align", lines, given, search)
-            return [self._detail(i, row.text) for i, row in enumerate(rows)]
+        return self._translate("align", lines, given, search, self._detail)
 
-    def _detail(self, i: int, said: str) -> Alignment:
+    def _detail(self, i: int, said: Any) -> Alignment:
         d = struct("cla_translation_detail")()
         self._check(library().cla_model_detail(self.pointer, ctypes.byref(d), i))
         pieces = [(text(d.piece[k]), d.logp[k]) for k in range(d.pieces)]
         links = [(d.link[k].source, d.link[k].target) for k in range(d.links)]
-        return Alignment(said, pieces, links)
+        return Alignment(text(said.text), pieces, links)
 
     def _translate(
         self,
@@ -231,7 +229,8 @@ class Model(Owned):
         lines: Sequence[str],
         targets: Any,
         search: dict[str, Any],
-    ) -> list[Translation]:
+        build: Callable[[int, Any], Any] | None = None,
+    ) -> list[Any]:
         array = as_texts(where, "lines", lines)
         count = len(array)
         options = filled("cla_translate_options", where, **search)
@@ -249,6 +248,8 @@ class Model(Owned):
             name = "translate" if targets is None else "score"
             function = getattr(library(), f"cla_model_{name}")
             self._check(function(at, made, *texts, count, how))
+            if build:
+                return [build(i, made[i]) for i in range(rows)]
             return [Translation(text(t.text), t.logp, t.score) for t in made[:rows]]
 
     def answer(
