@@ -118,18 +118,19 @@ const cli_usage cli_serve_usage = {
 static cla_status choose(serve *s, const char *kind, serve_limits *limits)
 {
     static const struct {
-        const char *kind;
+        const char *kind, *path;
         int max_words;
     } known[] = {
-        [SERVE_TRANSLATE] = { "translator", 2000 },
-        [SERVE_TAG] = { "tagger", 10000 },
-        [SERVE_ANSWER] = { "reader", 20000 },
-        [SERVE_GENERATE] = { "lm", 4096 },
+        [SERVE_TRANSLATE] = { "translator", "/translate", 2000 },
+        [SERVE_TAG] = { "tagger", "/tag", 10000 },
+        [SERVE_ANSWER] = { "reader", "/answer", 20000 },
+        [SERVE_GENERATE] = { "lm", "/generate", 4096 },
     };
     for (int i = 0; i <= SERVE_GENERATE; i++) {
         if (strcmp(kind, known[i].kind) == 0) {
             s->kind = (serve_kind)i;
             s->kind_name = known[i].kind;
+            s->path = known[i].path;
             limits->max_words =
                 limits->max_words ? limits->max_words : known[i].max_words;
             return CLA_OK;

@@ -154,7 +154,7 @@ typedef struct serve_worker {
 
 typedef struct serve {
     serve_kind kind;
-    const char *kind_name;
+    const char *kind_name, *path; // path: of its requests
     const serve_folders *folders;
     bool whole;           // texts are not cut into sentences
     const char *origin;   // pages of this origin may ask, "*": all; "": none

@@ -217,7 +217,6 @@ static bool takes(const route *to, const char *method)
 
 static void refuse_route(const serve *s, request *r, const char *method)
 {
-    static const char *const paths[] = { "/translate", "/tag", "/answer", "/generate" };
     const route *to = r->route;
     if (to->path && *s->origin && strcmp(method, MHD_HTTP_METHOD_OPTIONS) == 0) {
         r->job.code = 204; // a browser asks before a page of another server may
@@ -227,12 +226,12 @@ static void refuse_route(const serve *s, request *r, const char *method)
     if (!to->path) {
         serve_refuse(&r->job, 404,
                      "no such path; there are %s, /health, /metrics and /languages",
-                     paths[s->kind]);
+                     s->path);
     } else if (!takes(to, method)) {
         serve_refuse(&r->job, 405, "%s takes %s", to->path, to->methods);
     } else if (to->kind >= 0 && to->kind != (int)s->kind) {
         serve_refuse(&r->job, 404, "%s: the model is a %s, which has %s", to->path,
-                     s->kind_name, paths[s->kind]);
+                     s->kind_name, s->path);
     }
 }
 

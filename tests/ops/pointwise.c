@@ -46,15 +46,6 @@ Test(pointwise, silu)
     check_kind_refuses(&table);
 }
 
-Test(pointwise, gelu_tanh)
-{
-    const kind_table table = {
-        .lines = { .op = "gelu_tanh" }, .rows = rows, .bar = BAR, .scale = { 3 }
-    };
-    check_kind_cases(&table);
-    check_kind_refuses(&table);
-}
-
 /* Four roundings and that of an exponential. */
 Test(pointwise, sigmoid)
 {
