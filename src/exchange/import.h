@@ -6,8 +6,8 @@
 /* Converts a model at from to a folder at out. Translators: a file is a package of
  * Argos; a folder with model.bin is one of CTranslate2, one with model/model.bin an
  * unpacked package, one with decoder.yml and no config.json Marian's own, and any other
- * one of Hugging Face (MarianMT, M2M-100, NLLB, mBART-50, T5, mT5, MADLAD-400). Language
- * models: a folder of Hugging Face (GPT-2, Llama, Mistral).
+ * one of Hugging Face (MarianMT, M2M-100, NLLB, mBART-50, T5, mT5, MADLAD-400).
+ * Language models: a folder of Hugging Face (GPT-2, Llama, Mistral).
  *
  * transformers  in   4 or 5: its release whose search the model gets
  * signal   in   set by a handler: stop, with CLA_E_IO; may be NULL

@@ -5,9 +5,9 @@
 #include "nn/buckets.h"
 
 static const char *const tied_names[] = { "none", "output", "all", "input", NULL };
-/* The kinds of transformer_positions, then those that add nothing to embeddings. The key
- * "positions" of older versions had the former alone, beside a "position" of sine, rope
- * or none. */
+/* The kinds of transformer_positions, then those that add nothing to embeddings. The
+ * key "positions" of older versions had the former alone, beside a "position" of sine,
+ * rope or none. */
 enum { ROPE = TRANSFORMER_LEARNED + 1, NOWHERE, BUCKETS };
 static const char *const position_names[] = { "sine",    "marian",  "fairseq",
                                               "opennmt", "learned", "rope",

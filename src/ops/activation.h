@@ -18,10 +18,6 @@ cla_status cla_activation_check(const char *who, cla_activation activation, bool
 /* Returns act(x), on the host: the definition. */
 double cla_activation_of(cla_activation activation, double x);
 
-/* Computes y = x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2, x and y [N,D]: the
- * approximation of GELU. Errors: as cla_gelu. Source: Hendrycks and Gimpel 2016. */
-cla_status cla_gelu_tanh(cla_tape *tape, cla_tensor **y, cla_tensor *x);
-
 /* Queues y = act(x) for an activation that does not fuse. Errors: as cla_gelu. */
 cla_status cla_activate(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                         cla_activation activation);

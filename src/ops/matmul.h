@@ -111,8 +111,8 @@ cla_status cla_clblast_check(cla_runtime *rt, char *fault, size_t size);
 /* Applies bias, activation and residual to the product in y. */
 cla_status cla_product_finish(cla_runtime *rt, const cla_product *p);
 
-/* matmul_group.c: queues the kernel for GPUs, that of a matrix unit if there is one; unit
- * may be NULL. */
+/* matmul_group.c: queues the kernel for GPUs, that of a matrix unit if there is one;
+ * unit may be NULL. */
 typedef struct cla_unit_state cla_unit_state;
 cla_status cla_product_group(cla_runtime *rt, const cla_product *p,
                              const cla_unit_state *unit);

@@ -111,7 +111,7 @@ static void use_blocks(cla_runtime *rt, const cla_product *p, const cla_group_ti
     launch->file = "matmul";
     launch->kernel = "matmul_group";
     memcpy(launch->define, defines, sizeof defines);
-    launch->local[0] = (size_t)(t->down * t->across);
+    launch->local[0] = (size_t)t->down * (size_t)t->across;
     launch->args[5] = cla_mem(cla_product_scale(p));
 }
 

@@ -278,6 +278,7 @@ cla_status cla_product_run(cla_runtime *rt, const cla_product *product)
             return cla_clblast_run(rt, &p);
         }
     }
-    return cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE ? cla_product_tile(rt, &p)
-                                                         : cla_product_group(rt, &p, NULL);
+    return cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE
+               ? cla_product_tile(rt, &p)
+               : cla_product_group(rt, &p, NULL);
 }

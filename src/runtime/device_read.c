@@ -72,9 +72,9 @@ static void read_uuid(cl_device_id id, char out[33])
     }
 }
 
-/* Names the matrix unit of a GPU, by what its vendor's extensions tell: NVIDIA's compute
- * capability, and the generation of AMD's instructions. The tenth generation has none;
- * of the ninth a kernel finds out when it is compiled. */
+/* Names the matrix unit of a GPU, by what its vendor's extensions tell: NVIDIA's
+ * compute capability, and the generation of AMD's instructions. The tenth generation
+ * has none; of the ninth a kernel finds out when it is compiled. */
 static void read_matrix_unit(cl_device_id id, const char *extensions, cla_device *d)
 {
     enum { CAPABILITY = 0x4000, GENERATION = 0x404a, CDNA = 9, RDNA3 = 11 };

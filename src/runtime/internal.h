@@ -91,8 +91,8 @@ struct cla_runtime {
     cla_unit_choice unit_choice;
     cla_unit unit_named; // with CLA_UNIT_BY_NAME
     bool unit_emulated;  // it is a card's, which its own instructions do not run
-    size_t align;                       // of sub-buffers, bytes
-    double slice_flops;                 // longer launches are split
+    size_t align;        // of sub-buffers, bytes
+    double slice_flops;  // longer launches are split
     char processor[CLA_PROCESSOR_TEXT]; // of a CPU: what its machine code may use
     char *cache_folder;                 // NULL: no disk cache
     int cache_fd;                       // of that folder, when there is one

@@ -79,7 +79,7 @@ Test(matmul_unit, high_is_as_exact_as_float32, .timeout = 600)
     check_shapes(CLA_PRECISION_HIGH);
 }
 
-/* Each card's unit, emulated, gives the bits of the kernel without one, in each tile. */
+/* Each card's unit, emulated, gives the bits of the kernel without one. */
 static void check_emulated(cla_runtime *without, cla_runtime *with, const char *unit,
                            int side)
 {
