@@ -42,13 +42,13 @@ _DEFAULTS: dict[str, Any] = {  # of clattn's translators: src/models/transformer
     "embedding_scale": True,
     "embedding_norm": False,
     "convolutions": 0,
-    "score_scale": True,
+    "attention_scale": True,
     "head_width": 0,
 }
 _ONLY: dict[str, tuple[Any, ...]] = {  # of keys with more values in clattn
     "convolutions": (0,),
     "position": ("sine", "rope", "none"),
-    "score_scale": (True,),
+    "attention_scale": (True,),
     "head_width": (0,),
 }
 _FUNCTIONS: dict[str, Callable[[Any], Any]] = {

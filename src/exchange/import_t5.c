@@ -98,7 +98,7 @@ json_t *cla_t5_settings(const marian *m)
     return json_pack("{s:s, s:b, s:s, s:s, s:i, s:i, s:i, s:b, s:b, s:b, s:s, s:b}",
                      "norm", "rms", "bias", 0, "feed_forward", m->feed, "position",
                      "buckets", "buckets", m->buckets, "bucket_reach", m->bucket_reach,
-                     "head_width", m->head_width, "score_scale", 0, "output_scale",
+                     "head_width", m->head_width, "attention_scale", 0, "output_scale",
                      m->output_scale, "start_unknown", m->start_unknown, "tied",
                      m->tied ? "all" : "input", "start_pad",
                      !m->start_unknown && !m->start_end);

@@ -32,7 +32,7 @@ static const char *foreign_to_t5(const transformer_config *c)
                        b->activation == CLA_SILU || b->activation == CLA_GELU_TANH;
     const format_key keys[] = {
         { b->position != CODER_BUCKETS, "position" },
-        { !b->unscaled, "score_scale" },
+        { !b->unscaled, "attention_scale" },
         { !b->rms, "norm" },
         { !b->unbiased, "bias" },
         { !b->pre_norm, "pre_norm" },
@@ -67,7 +67,7 @@ static const char *foreign_to_both(const transformer_config *c)
         { b->unbiased, "bias" },
         { b->kv_heads != b->heads, "kv_heads" },
         { b->position != CODER_SINE, "position" },
-        { b->unscaled, "score_scale" },
+        { b->unscaled, "attention_scale" },
         { b->heads * cla_coder_head_width(b) != b->model, "head_width" },
         { c->start_unknown, "start_unknown" },
         { c->output_scale, "output_scale" },

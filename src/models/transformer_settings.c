@@ -62,7 +62,7 @@ static cla_status read_heads(coder_config *c, cla_config *s)
     bool scaled = true;
     c->head_width = 0;
     CLA_TRY(cla_config_int(s, "head_width", &c->head_width, 0, 1 << 14));
-    CLA_TRY(cla_config_bool(s, "score_scale", &scaled));
+    CLA_TRY(cla_config_bool(s, "attention_scale", &scaled));
     c->unscaled = !scaled;
     return c->head_width || c->model % c->heads == 0
                ? CLA_OK
@@ -128,7 +128,7 @@ static cla_status check_scores(const coder_config *c, const cla_config *s)
 {
     const bool buckets = c->position == CODER_BUCKETS;
     return (buckets || c->unscaled) && strcmp(c->self.way->name, "softmax") != 0
-               ? cla_config_refuse(s, buckets ? "position" : "score_scale",
+               ? cla_config_refuse(s, buckets ? "position" : "attention_scale",
                                    "is %s, which is for attention 'softmax', not '%s'",
                                    buckets ? "'buckets'" : "false", c->self.way->name)
                : CLA_OK;
@@ -251,7 +251,7 @@ cla_status cla_transformer_renew(cla_config *settings, const cla_config *run)
     CLA_TRY(cla_coder_renew(settings, run));
     CLA_TRY(cla_config_complete(
         settings, json_pack("{s:i, s:b, s:i, s:i, s:b, s:b}", "head_width", 0,
-                            "score_scale", 1, "buckets", 32, "bucket_reach", 128,
+                            "attention_scale", 1, "buckets", 32, "bucket_reach", 128,
                             "start_unknown", 0, "output_scale", 0)));
     CLA_TRY(cla_config_complete(
         settings, json_pack("{s:i, s:b, s:s, s:b, s:b, s:b, s:b}", "max_positions", 0,

@@ -292,7 +292,7 @@ def test_refusals_of_an_encoder() -> None:
             encoder(ids, lengths)
     with pytest.raises(clattn.UsageError, match="convolutions is 2, must be 0"):
         nn.Encoder({"convolutions": 2}, 5)
-    others = {"position": "buckets", "score_scale": False, "head_width": 3}
+    others = {"position": "buckets", "attention_scale": False, "head_width": 3}
     for key, value in others.items():
         with pytest.raises(clattn.UsageError, match=f"{key} is {value}, must be"):
             nn.Encoder({key: value}, 5)
