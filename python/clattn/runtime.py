@@ -25,7 +25,8 @@ __all__ = ["Device", "ProfileRow", "Runtime", "devices"]
 
 @dataclass(frozen=True)
 class Device:
-    """An OpenCL device. Sizes are in bytes; `clock_mhz` is 0 where it is unknown."""
+    """An OpenCL device. Sizes are in bytes; `clock_mhz` is 0 where it is unknown.
+    `matrix_unit` is that of a GPU: mma, mfma, wmma, dpas, or empty."""
 
     index: int
     platform: int
@@ -46,6 +47,7 @@ class Device:
     fp16: bool
     subgroups: bool
     is_default: bool
+    matrix_unit: str
 
 
 @dataclass(frozen=True)
