@@ -47,7 +47,7 @@ _DEFAULTS: dict[str, Any] = {  # of clattn's translators: src/models/transformer
 }
 _ONLY: dict[str, tuple[Any, ...]] = {  # of keys with more values in clattn
     "convolutions": (0,),
-    "position": ("sine", "rope", "none"),
+    "position": ("sine", "marian", "fairseq", "opennmt", "learned", "rope", "none"),
     "attention_scale": (True,),
     "head_width": (0,),
 }
