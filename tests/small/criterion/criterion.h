@@ -20,6 +20,7 @@ typedef struct small_test {
     const char *suite, *name; // a suite's own entry has no name
     void (*run)(void);
     void (*init)(void), (*fini)(void);
+    double timeout; // seconds; this runner does not hold it
     struct small_test *next;
 } small_test;
 
