@@ -17,7 +17,7 @@ root=$work/root
 packages='musl-tools busybox-static meson ninja-build pkg-config gcc dpkg-dev xz-utils bzip2
     opencl-headers librandom123-dev'
 suites='base expr text metrics exchange train'
-computes='test-train-(exchange|hard|optimisers|parameters)$' # needs results of kernels
+computes='test-(train-(exchange|hard|optimisers|parameters)|exchange-lm_exchange)$' # needs results of kernels
 fuzz_targets=$(find tests/fuzz/corpus -mindepth 1 -maxdepth 1 -printf '%f\n' | sort)
 
 build() {
