@@ -86,7 +86,8 @@ static void check_emulated(cla_runtime *without, cla_runtime *with, const char *
     static const int sizes[][3] = {
         { 2, 8, 64 }, { 33, 20, 36 }, { 40, 72, 100 }, { 120, 124, 100 }, { 19, 23, 45 }
     };
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    const size_t count = test_tiny() ? 1 : sizeof sizes / sizeof *sizes;
+    for (size_t i = 0; i < count; i++) {
         const int *n = sizes[i];
         for (int t = test_tiny() ? 3 : 0; t < 4 && (n[0] < 64 || side > 32); t++) {
             const bool even = n[2] % 4 == 0;
@@ -162,7 +163,9 @@ Test(matmul_unit, emulated_units_of_cards, .timeout = 900)
                 TEST_OK(cla_tuning_set(rt[i], "matmul_group", "ITEMS", 32));
             }
             check_emulated(rt[0], rt[1], name, side);
-            check_nan(rt[1], name);
+            if (!test_tiny()) {
+                check_nan(rt[1], name);
+            }
             cla_runtime_free(&rt[0]);
             cla_runtime_free(&rt[1]);
         }
