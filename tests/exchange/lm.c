@@ -47,12 +47,9 @@ static void make(fixture *f, const char *family)
 
 static void unmake(fixture *f)
 {
-    cla_text command = { 0 };
     cla_task_close(&f->task);
     cla_runtime_free(&f->rt);
-    TEST_OK(cla_text_add(&command, "rm -r %s", f->folder));
-    cr_assert_eq(system(command.data), 0);
-    cla_text_free(&command);
+    TEST_OK(cla_folder_remove(f->folder));
     cla_text_free(&f->model);
 }
 
