@@ -157,12 +157,10 @@ kernel void step_self(global float *restrict o, global float *store,
 WORK_GROUP(1, 1, 1)
 kernel void step_memory(global float *restrict o, global const float *restrict q,
                         global const float *restrict kv,
-                        global const int *restrict range,
-                        global const float *restrict distances, step_shape s)
+                        global const int *restrict range, step_shape s)
 {
     const int row = GROUP(0), at = GROUP(1) * WIDTH;
     const size_t D = (size_t)s.heads * WIDTH;
-    (void)distances;
     const key_rows keys = {
         kv + range[2 * row] * 2 * D + at, 2 * D, D, 0, range[2 * row + 1], 0, 0, 0
     };

@@ -37,11 +37,11 @@ cla_status cla_step_store(cla_tape *tape, cla_tensor **store, const cla_tensor *
 
 /* Makes *o [rows,D] and queues a launch: a work-group for each row and head. */
 static cla_status launch(cla_tape *tape, cla_tensor **o, cla_launch *l, int64_t rows,
-                         step_shape *shape, int64_t D, const step_scores *scores)
+                         step_shape *shape, int64_t D, bool unscaled)
 {
     cla_runtime *rt = cla_tape_runtime(tape);
     const int64_t sizes[] = { rows, D }, width = D / shape->heads;
-    shape->scale = scores->unscaled ? 1 : 1 / sqrtf((float)width);
+    shape->scale = unscaled ? 1 : 1 / sqrtf((float)width);
     CLA_TRY(cla_tape_tensor(tape, o, CLA_F32, 2, sizes));
     l->file = "step_attention_tile";
     l->define[0] = (cla_define){ "WIDTH", (int)width };
@@ -49,8 +49,6 @@ static cla_status launch(cla_tape *tape, cla_tensor **o, cla_launch *l, int64_t 
     l->groups[0] = (size_t)rows;
     l->groups[1] = (size_t)shape->heads;
     l->args[0] = cla_buf(*o);
-    l->args[4] = cla_buf(scores->distances);
-    l->args[5] = cla_bytes(shape, sizeof *shape);
     return rows ? cla_enqueue(rt, l) : CLA_OK;
 }
 
@@ -86,10 +84,15 @@ cla_status cla_step_self(cla_tape *tape, cla_tensor **o, cla_tensor *store,
     step_shape shape = { scores->heads, count, (int32_t)place->shape[1], reach, 0 };
     cla_launch l = {
         .kernel = "step_self",
-        .args = { { 0 }, cla_buf(store), cla_buf(qkv), cla_buf(place), { 0 }, { 0 } },
+        .args = { { 0 },
+                  cla_buf(store),
+                  cla_buf(qkv),
+                  cla_buf(place),
+                  cla_buf(distances),
+                  cla_bytes(&shape, sizeof shape) },
         .flops = 4.0 * (double)(B * D) * count,
     };
-    return launch(tape, o, &l, B, &shape, D, scores);
+    return launch(tape, o, &l, B, &shape, D, scores->unscaled);
 }
 
 cla_status cla_step_memory(cla_tape *tape, cla_tensor **o, const cla_tensor *q,
@@ -103,12 +106,15 @@ cla_status cla_step_memory(cla_tape *tape, cla_tensor **o, const cla_tensor *q,
     CLA_TRY(cla_check_shape(op, "kv", kv, CLA_F32, 2, (int64_t[]){ -1, 2 * D }));
     CLA_TRY(cla_check_shape(op, "range", range, CLA_I32, 2, (int64_t[]){ B, 2 }));
     CLA_TRY(check_heads(op, D, scores->heads));
-    const step_scores plain = { scores->heads, scores->unscaled, NULL };
     step_shape shape = { scores->heads, 0, 2, 0, 0 };
     cla_launch l = {
         .kernel = "step_memory",
-        .args = { { 0 }, cla_buf(q), cla_buf(kv), cla_buf(range), { 0 }, { 0 } },
+        .args = { { 0 },
+                  cla_buf(q),
+                  cla_buf(kv),
+                  cla_buf(range),
+                  cla_bytes(&shape, sizeof shape) },
         .flops = 4.0 * (double)(D * kv->shape[0]),
     };
-    return launch(tape, o, &l, B, &shape, D, &plain);
+    return launch(tape, o, &l, B, &shape, D, scores->unscaled);
 }
