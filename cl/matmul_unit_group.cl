@@ -18,6 +18,9 @@
 #define WIDE 1
 #endif
 
+#define A_ALONG (!TA) // the inner index is contiguous
+#define B_ALONG TB
+
 #define A_FILL (TM * DEPTH / 4 / ITEMS) // quads of a tile that an item loads, 4 at most
 #define B_FILL (TN * DEPTH / 4 / ITEMS)
 
@@ -51,38 +54,45 @@ typedef struct fetched {
 } fetched;
 #define EACH(DO) DO(0) DO(1) DO(2) DO(3)
 
-#define A_PLACE(DO, i)                                                        \
-    if (i < A_FILL) {                                                         \
-        const int n = LANE(0) + i * ITEMS;                                    \
-        const int outer = OUTER_OF(n, TM, !TA), inner = INNER_OF(n, TM, !TA); \
-        DO                                                                    \
+#define A_PLACE(DO, i)                                                                \
+    if (i < A_FILL) {                                                                 \
+        const int n = LANE(0) + i * ITEMS;                                            \
+        const int outer = OUTER_OF(n, TM, A_ALONG), inner = INNER_OF(n, TM, A_ALONG); \
+        DO                                                                            \
     }
-#define B_PLACE(DO, i)                                                      \
-    if (i < B_FILL) {                                                       \
-        const int n = LANE(0) + i * ITEMS;                                  \
-        const int outer = OUTER_OF(n, TN, TB), inner = INNER_OF(n, TN, TB); \
-        DO                                                                  \
+#define B_PLACE(DO, i)                                                                \
+    if (i < B_FILL) {                                                                 \
+        const int n = LANE(0) + i * ITEMS;                                            \
+        const int outer = OUTER_OF(n, TN, B_ALONG), inner = INNER_OF(n, TN, B_ALONG); \
+        DO                                                                            \
     }
-#define FETCH(i)                                                             \
-    A_PLACE(next->a##i = whole_quad(a, outer, inner, !TA, s.a_ld, rows);, i) \
-    B_PLACE(next->b##i = whole_quad(b, outer, inner, TB, s.b_ld, columns);, i)
-#define PUT(i)                                            \
-    A_PLACE(                                              \
-        const ushort4 h = bf16_of(next->a##i); if (TA) {  \
-            PUT_ACROSS_A(a, outer, inner, h);             \
-        } else { PUT_ALONG(a + A_AT(outer, inner), h); }, \
-                                               i)         \
-    B_PLACE(                                              \
-        const ushort4 h = bf16_of(next->b##i); if (TB) {  \
-            PUT_ALONG(b + B_AT(outer, inner), h);         \
-        } else { PUT_ACROSS_B(b, outer, inner, h); },     \
-                                               i)
+#define FETCH(i)                                                                 \
+    A_PLACE(next->a##i = whole_quad(a, outer, inner, A_ALONG, s.a_ld, rows);, i) \
+    B_PLACE(next->b##i = whole_quad(b, outer, inner, B_ALONG, s.b_ld, columns);, i)
+/* Stores a quad of bf16 numbers. */
+#define PUT_QUAD(to, AT, PUT_ACROSS, outer, inner, along, h) \
+    if (along) {                                             \
+        PUT_ALONG((to) + AT(outer, inner), h);               \
+    } else {                                                 \
+        PUT_ACROSS(to, outer, inner, h);                     \
+    }
+#define PUT_A(h) PUT_QUAD(a, A_AT, PUT_ACROSS_A, outer, inner, A_ALONG, h)
+#define PUT_B(h) PUT_QUAD(b, B_AT, PUT_ACROSS_B, outer, inner, B_ALONG, h)
+#define PUT(i)                                                  \
+    A_PLACE(const ushort4 h = bf16_of(next->a##i); PUT_A(h), i) \
+    B_PLACE(const ushort4 h = bf16_of(next->b##i); PUT_B(h), i)
 
 /* Loads an item's quads of a whole step. */
 INLINE void fetch(fetched *next, global const float *a, global const float *b, int rows,
                   int columns, const matmul_shape s)
 {
-    EACH(FETCH)
+    EACH(FETCH);
+}
+
+/* Stores an item's quads. */
+INLINE void put(const fetched *next, local ushort *a, local ushort *b)
+{
+    EACH(PUT);
 }
 
 #if QUIET
@@ -93,58 +103,60 @@ INLINE void fetch(fetched *next, global const float *a, global const float *b, i
 INLINE bool is_odd(const fetched *next)
 {
     float4 all = (float4)(0.0f);
-    EACH(ADD)
+    EACH(ADD);
     const float sum = all.x + all.y + all.z + all.w;
     return sum != sum;
 }
 
 /* Store an item's quads of a whole step again, now with quiet NaNs, if they are odd. */
-#define STORE_AGAIN(name, AT, PUT_ACROSS, width, along)                           \
-    INLINE void name(local ushort *to, global const float *x, int ld, int outers, \
-                     bool odd)                                                    \
-    {                                                                             \
-        const int end = odd ? width * DEPTH / 4 : 0;                              \
-        _Pragma("unroll 1") for (int n = LANE(0); n < end; n += ITEMS)            \
-        {                                                                         \
-            const int k = INNER_OF(n, width, along),                              \
-                      outer = OUTER_OF(n, width, along);                          \
-            const float4 x4 = whole_quad(x, outer, k, along, ld, outers);         \
-            const ushort4 h = bf16_of(quiet(x4));                                 \
-            if (along) {                                                          \
-                PUT_ALONG(to + AT(outer, k), h);                                  \
-            } else {                                                              \
-                PUT_ACROSS(to, outer, k, h);                                      \
-            }                                                                     \
-        }                                                                         \
+#define STORE_AGAIN(AT, PUT_ACROSS, width, along)                     \
+    const int end = odd ? width * DEPTH / 4 : 0;                      \
+    _Pragma("unroll 1") for (int n = LANE(0); n < end; n += ITEMS)    \
+    {                                                                 \
+        const int k = INNER_OF(n, width, along);                      \
+        const int outer = OUTER_OF(n, width, along);                  \
+        const float4 x4 = whole_quad(x, outer, k, along, ld, outers); \
+        const ushort4 h = bf16_of(quiet(x4));                         \
+        PUT_QUAD(to, AT, PUT_ACROSS, outer, k, along, h)              \
     }
-STORE_AGAIN(store_a_again, A_AT, PUT_ACROSS_A, TM, !TA)
-STORE_AGAIN(store_b_again, B_AT, PUT_ACROSS_B, TN, TB)
+INLINE void store_a_again(local ushort *to, global const float *x, int ld, int outers,
+                          bool odd)
+{
+    STORE_AGAIN(A_AT, PUT_ACROSS_A, TM, A_ALONG);
+}
+INLINE void store_b_again(local ushort *to, global const float *x, int ld, int outers,
+                          bool odd)
+{
+    STORE_AGAIN(B_AT, PUT_ACROSS_B, TN, B_ALONG);
+}
 #endif
-
-/* Stores an item's quads. */
-INLINE void put(const fetched *next, local ushort *a, local ushort *b){ EACH(PUT) }
 
 /* Fill tiles number by number, where quads would not be aligned, or with the last
  * inner indices: zeros follow those that are left. */
-#define FILL(name, AT, width, along)                                              \
-    INLINE void name(local ushort *to, global const float *x, int ld, int outers, \
-                     int left)                                                    \
-    {                                                                             \
-        for (int n = LANE(0); n < width * DEPTH; n += ITEMS) {                    \
-            const int k = (along) ? n % DEPTH : n / width;                        \
-            const int outer = (along) ? n / DEPTH : n % width;                    \
-            const int i = min(outer, outers - 1);                                 \
-            const float one =                                                     \
-                k < left ? x[(uint)((along) ? i * ld + k : k * ld + i)] : 0.0f;   \
-            to[AT(outer, k)] = bf16_of(quiet((float4)(one))).x;                   \
-        }                                                                         \
+#define FILL(AT, width, along)                                              \
+    for (int n = LANE(0); n < width * DEPTH; n += ITEMS) {                  \
+        const int k = (along) ? n % DEPTH : n / width;                      \
+        const int outer = (along) ? n / DEPTH : n % width;                  \
+        const int i = min(outer, outers - 1);                               \
+        const float one =                                                   \
+            k < left ? x[(uint)((along) ? i * ld + k : k * ld + i)] : 0.0f; \
+        to[AT(outer, k)] = bf16_of(quiet((float4)(one))).x;                 \
     }
-FILL(fill_a, A_AT, TM, !TA) FILL(fill_b, B_AT, TN, TB)
+INLINE void fill_a(local ushort *to, global const float *x, int ld, int outers,
+                   int left)
+{
+    FILL(A_AT, TM, A_ALONG);
+}
+INLINE void fill_b(local ushort *to, global const float *x, int ld, int outers,
+                   int left)
+{
+    FILL(B_AT, TN, B_ALONG);
+}
 
-    /* Stores a quad as far as it is inside, with bias, activation and residual. */
-    INLINE void store_quad(global float *y, global const float *bias,
-                           global const float *residual, float4 x, int row, int column,
-                           int rows, int columns, const matmul_shape s)
+/* Stores a quad as far as it is inside, with bias, activation and residual. */
+INLINE void store_quad(global float *y, global const float *bias,
+                       global const float *residual, float4 x, int row, int column,
+                       int rows, int columns, const matmul_shape s)
 {
     if (row >= rows) {
         return;
