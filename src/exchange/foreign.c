@@ -173,6 +173,20 @@ cla_status cla_foreign_add_linear(const foreign *f, cla_made *made,
     return CLA_OK;
 }
 
+cla_status cla_foreign_add_rows(const foreign *f, cla_made *made, const char *from,
+                                const char *to, const int32_t *row, int64_t rows)
+{
+    const int64_t D = f->t->config.coder.model;
+    float *numbers = NULL, *table = NULL;
+    CLA_TRY(cla_made_add(made, to, rows, D, &table));
+    CLA_TRY(cla_foreign_take(f, from, &numbers));
+    for (int64_t i = 0; i < rows; i++) {
+        memcpy(table + i * D, numbers + row[i] * D, (size_t)D * sizeof *table);
+    }
+    free(numbers);
+    return CLA_OK;
+}
+
 cla_status cla_foreign_add_norm(const foreign *f, cla_made *made, const char *from,
                                 const char *gain, const char *bias)
 {

@@ -50,6 +50,10 @@ typedef struct foreign_linear {
 cla_status cla_foreign_add_linear(const foreign *f, cla_made *made,
                                   const foreign_linear *l);
 
+/* Adds rows row[0], row[1], ... of the table `from` [V,D]. */
+cla_status cla_foreign_add_rows(const foreign *f, cla_made *made, const char *from,
+                                const char *to, const int32_t *row, int64_t rows);
+
 /* Adds the gain and the bias of the layer norm `from`. */
 cla_status cla_foreign_add_norm(const foreign *f, cla_made *made, const char *from,
                                 const char *gain, const char *bias);

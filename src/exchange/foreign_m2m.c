@@ -81,15 +81,7 @@ static cla_status make_layout(layout *l, const foreign *f)
 static cla_status add_table(const layout *l, cla_made *made, const char *from,
                             const char *to)
 {
-    const int64_t D = l->f->t->config.coder.model;
-    float *numbers = NULL, *table = NULL;
-    CLA_TRY(cla_made_add(made, to, l->rows, D, &table));
-    CLA_TRY(cla_foreign_take(l->f, from, &numbers));
-    for (int64_t i = 0; i < l->rows; i++) {
-        memcpy(table + i * D, numbers + l->row[i] * D, (size_t)D * sizeof *table);
-    }
-    free(numbers);
-    return CLA_OK;
+    return cla_foreign_add_rows(l->f, made, from, to, l->row, l->rows);
 }
 
 static bool same_tables(const foreign *f)

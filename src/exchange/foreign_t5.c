@@ -104,15 +104,7 @@ static cla_status make_layout(layout *l, const foreign *f)
 static cla_status add_table(const layout *l, cla_made *made, const char *from,
                             const char *to)
 {
-    const int64_t D = l->f->t->config.coder.model;
-    float *numbers = NULL, *table = NULL;
-    CLA_TRY(cla_made_add(made, to, l->rows, D, &table));
-    CLA_TRY(cla_foreign_take(l->f, from, &numbers));
-    for (int64_t i = 0; i < l->rows; i++) {
-        memcpy(table + i * D, numbers + l->row[i] * D, (size_t)D * sizeof *table);
-    }
-    free(numbers);
-    return CLA_OK;
+    return cla_foreign_add_rows(l->f, made, from, to, l->row, l->rows);
 }
 
 /* Adds a tensor as it is: [rows,columns], rows 0: a vector. */
@@ -129,9 +121,7 @@ static cla_status add_same(const foreign *f, cla_made *made, const char *from,
 
 static int64_t width_of(const coder_config *c, char kind)
 {
-    return kind == 'D'   ? c->model
-           : kind == 'F' ? c->inner
-                         : (int64_t)c->heads * cla_coder_head_width(c);
+    return cla_t5_width(kind, c->model, c->inner, c->heads * cla_coder_head_width(c));
 }
 
 static cla_status add_block(const foreign *f, cla_made *made, const char *stack, int i)

@@ -1,11 +1,11 @@
-/* import_card.h - what the source of a model says of it, and the README of the new
- * folder. */
+/* import_card.h - reads the model card of a source, and writes the README of the
+ * imported folder. */
 #pragma once
 
 #include "exchange/import_marian.h"
 #include "train/publish.h"
 
-/* What README.md of the source says; empty without such a file. */
+/* The model card of the source, its README.md; empty without such a file. */
 typedef struct import_card {
     json_t *front; // its front matter: strings and lists of strings; NULL: none
     char *title;   // its first heading; NULL: none

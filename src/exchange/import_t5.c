@@ -121,9 +121,7 @@ static cla_status copy(writer *w, const char *to, const char *from, int64_t rows
 
 static int64_t width_of(const marian *m, char kind)
 {
-    return kind == 'D'   ? m->model
-           : kind == 'F' ? m->inner
-                         : (int64_t)m->heads * m->head_width;
+    return cla_t5_width(kind, m->model, m->inner, m->heads * m->head_width);
 }
 
 static cla_status copy_block(writer *w, const char *stack, int i)

@@ -32,3 +32,8 @@ int cla_t5_layer(int layer, bool decoder)
 {
     return layer != T5_FEED ? layer : decoder ? 2 : 1;
 }
+
+int64_t cla_t5_width(char letter, int model, int inner, int all)
+{
+    return letter == 'D' ? model : letter == 'F' ? inner : all;
+}

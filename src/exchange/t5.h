@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "nn/coder.h"
 
@@ -35,5 +36,7 @@ extern const t5_norm cla_t5_norms[T5_NORMS];
 
 /* Returns whether a stack has the linear layer. */
 bool cla_t5_has(const t5_linear *linear, bool decoder, bool gated);
+/* Returns the width of a letter. all: of all heads together. */
+int64_t cla_t5_width(char letter, int model, int inner, int all);
 /* Returns N of a layer. */
 int cla_t5_layer(int layer, bool decoder);

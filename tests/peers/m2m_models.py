@@ -4,7 +4,7 @@ import torch
 from transformers import (GenerationConfig, M2M100Config, M2M100ForConditionalGeneration,
                           MBartConfig, MBartForConditionalGeneration)
 
-from marian_models import page, spoken, write_json
+from marian_models import page, spoken, train_pairs, write_json
 
 CLASSES = ((M2M100ForConditionalGeneration, M2M100Config),
            (MBartForConditionalGeneration, MBartConfig))
@@ -130,14 +130,8 @@ def generate(network, tokens, line, pair, beam):
 
 def train(network, tokens, lines, source, target):
     """Each line learns to become the next one."""
-    optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)
-    pairs = [(tokens.encode(a, source)[:40], tokens.encode(b, target)[:16])
-             for a, b in zip(lines, [*lines[1:], lines[0]])]
-    for step in range(STEPS):
-        optimiser.zero_grad()
-        for a, b in pairs[step % 4::4]:
-            network(input_ids=torch.tensor([a]), labels=torch.tensor([b])).loss.backward()
-        optimiser.step()
+    train_pairs(network, STEPS, [(tokens.encode(a, source)[:40], tokens.encode(b, target)[:16])
+                                 for a, b in zip(lines, [*lines[1:], lines[0]])])
 
 
 def make(draw, folder, family, **fixed):

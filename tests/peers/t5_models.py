@@ -6,7 +6,7 @@ from torch import nn
 from transformers import (GenerationConfig, MT5Config, MT5ForConditionalGeneration, T5Config,
                           T5ForConditionalGeneration)
 
-from marian_models import page, write_json
+from marian_models import page, train_pairs, write_json
 
 STEPS = 240  # of training, so that translations differ and end
 FAMILIES = ["t5", "flan", "mt5", "madlad"]
@@ -120,14 +120,8 @@ def generate(network, tokens, line, target, beam):
 
 def train(network, tokens, lines, target):
     """Each line learns to become the next one."""
-    optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)
-    pairs = [(tokens.encode(a, target)[:40], tokens.encode(b)[:16])
-             for a, b in zip(lines, [*lines[1:], lines[0]])]
-    for step in range(STEPS):
-        optimiser.zero_grad()
-        for a, b in pairs[step % 4::4]:
-            network(input_ids=torch.tensor([a]), labels=torch.tensor([b])).loss.backward()
-        optimiser.step()
+    train_pairs(network, STEPS, [(tokens.encode(a, target)[:40], tokens.encode(b)[:16])
+                                 for a, b in zip(lines, [*lines[1:], lines[0]])])
 
 
 def make(draw, folder, family, **fixed):
