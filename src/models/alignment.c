@@ -1,4 +1,5 @@
-/* alignment.c - what the decoder gives and sees at each piece of given translations. */
+/* alignment.c - probabilities and cross attention of the pieces of given
+ * translations. */
 #include "models/alignment.h"
 
 #include "models/likelihood.h"

@@ -1,4 +1,5 @@
-/* alignment.h - what the decoder gives and sees at each piece of given translations. */
+/* alignment.h - probabilities and cross attention of the pieces of given
+ * translations. */
 #pragma once
 
 #include "models/transformer.h"

@@ -21,8 +21,8 @@ struct cla_model {
     cla_text written; // the last text of a language model
 };
 
-/* Opens what a folder says of its model without weights and without a device: it knows
- * its kind, languages and pieces, and cannot work.
+/* Opens a model without its weights and without a device. It tells its kind, languages
+ * and pieces; it cannot translate or tag.
  *
  * bytes  out  of the weights on a device, about
  *

@@ -1,4 +1,4 @@
-/* look.c - what a language model looks at, for inspection. */
+/* look.c - attention maps and logits of a language model, for inspection. */
 #include <string.h>
 
 #include "base/utf8.h"
