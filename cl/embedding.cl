@@ -7,11 +7,13 @@
  * rows of a tile; embedding_merge, rows by parts of the tiles; embedding_backward,
  * columns by slices of the rows of an entry.
  * Defines: WG, which is 1 on CPU devices, forward; WEIGHTS, the table's number format;
- * PANEL, entries of a panel if the table is in those of matmul_tile.cl, else 0.
+ * PANEL, entries of a panel if the table is in those of matmul_tile.cl, else 0; BYTES,
+ * 1 if it is in those of matmul_bytes.cl.
  * Local: 4 KiB.
  * Numerics: f32 sums of an order that follows from the ids: the same bits every time.
  * Writes: y, sorted, order and runs whole; in dtable only the entries that ids name, so
  * it is cleared before. */
+#include "bytes_args.h"
 #include "embedding.clh"
 #include "weights.clh"
 
@@ -21,15 +23,21 @@
 #ifndef PANEL
 #define PANEL 0
 #endif
+#ifndef BYTES
+#define BYTES 0
+#endif
 
-/* Return the place of an entry in the table, and the distance of its elements. */
-#if PANEL
+/* Return the place of an entry in the table, and that of its element c from there. */
+#if BYTES
+#define ENTRY(id, columns) PANEL_OF_BYTES(id, columns)
+#define ELEMENT(id, c)     BYTE_OF_PANEL((id) % BYTES_PANEL, c)
+#elif PANEL
 #define ENTRY(id, columns) \
     ((size_t)((id) / PANEL) * PANEL * (columns) + (size_t)((id) % PANEL))
-#define APART PANEL
+#define ELEMENT(id, c) ((size_t)(c)*PANEL)
 #else
 #define ENTRY(id, columns) ((size_t)(id) * (columns))
-#define APART              1
+#define ELEMENT(id, c)     ((size_t)(c))
 #endif
 
 // y[n] = scale table[ids[n]], times factor[ids[n]] if the table has 8 bits; zeros for
@@ -47,7 +55,7 @@ kernel void embedding_forward(global float *restrict y,
         global const weight *from = table + ENTRY(known ? id : 0, s.columns);
         const float scale = WEIGHT_SCALED(s.scale, factor, known ? id : 0);
         for (int c = LANE(0); c < s.columns; c += WG) {
-            to[c] = known ? scale * WEIGHT_AT(from, c * APART) : 0.0f;
+            to[c] = known ? scale * WEIGHT_AT(from, ELEMENT(known ? id : 0, c)) : 0.0f;
         }
     }
 }

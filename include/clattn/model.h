@@ -24,23 +24,25 @@ typedef enum cla_weights {
     CLA_WEIGHTS_INT8,
 } cla_weights;
 
+/* The type of products with weights of 8 bits. INT8 rounds each row of the other matrix
+ * to 8 bits, too, and needs such weights. */
+typedef enum cla_compute { CLA_COMPUTE_FLOAT32, CLA_COMPUTE_INT8 } cla_compute;
+
 /* How a model is loaded. {0}: as its folder has it. */
 typedef struct cla_model_options {
     cla_weights weights;
+    cla_compute compute;
     uint64_t reserved[4]; // 0: room for later versions
 } cla_model_options;
 
 /* Loads the best weights of a folder, or the last ones if none are marked as best.
- *
- * options  in  NULL for {0}
- *
- * Errors: CLA_E_IO, CLA_E_INPUT (a file or tensor that is damaged or does not fit),
- * CLA_E_USAGE (an option out of its range), CLA_E_NUMERIC (weights that are not
- * finite), CLA_E_NOMEM, CLA_E_DEVICE. */
+ * options may be NULL: {0}. Errors: CLA_E_IO, CLA_E_INPUT (a file or tensor that is
+ * damaged or does not fit), CLA_E_USAGE (an option out of its range), CLA_E_NUMERIC
+ * (weights that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_model_open(cla_model **model, cla_runtime *rt,
                                   const char *folder, const cla_model_options *options);
 
-/* cla_model_open with options NULL. */
+/* The same with options NULL. */
 CLA_API cla_status cla_model_load(cla_model **model, cla_runtime *rt,
                                   const char *folder);
 CLA_API void cla_model_free(cla_model **model);
@@ -55,10 +57,7 @@ CLA_API const char *cla_model_kind(const cla_model *model);
  * call, which returns it. */
 typedef cla_status (*cla_watch)(void *to, size_t done, size_t count);
 
-/* Has a function called during the calls of a model from now on; NULL: none.
- *
- * to  in  for watch; may be NULL
- *
+/* Has a function called with `to` during the calls of a model from now on; NULL: none.
  * Errors: none but a NULL model. */
 CLA_API cla_status cla_model_watch(cla_model *model, cla_watch watch, void *to);
 

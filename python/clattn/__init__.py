@@ -18,6 +18,7 @@ from clattn import ops as ops
 from clattn._api import (
     Activation,
     Baseline,
+    Compute,
     ConvMethod,
     DeviceKind,
     Dtype,
@@ -53,6 +54,7 @@ from clattn.tensor import Ragged, Tensor
 __all__ = [
     "Activation",
     "Alignment",
+    "Compute",
     "Baseline",
     "ConvMethod",
     "Device",

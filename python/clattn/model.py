@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clattn import _arguments as arguments
-from clattn._api import QUATRAIN_LINES, Weights
+from clattn._api import QUATRAIN_LINES, Compute, Weights
 from clattn._library import check, filled, library, struct, text
 from clattn._results import (
     Alignment,
@@ -54,13 +54,17 @@ class Model(Owned):
         folder: str | os.PathLike[str],
         runtime: Runtime | None = None,
         weights: Weights = Weights.STORED,
+        compute: Compute = Compute.FLOAT32,
     ) -> None:
         self.folder = Path(arguments.path("Model", "folder", folder))
         runtime = Runtime() if runtime is None else runtime
         arguments.instance("Model", "runtime", runtime, Runtime)
         arguments.instance("Model", "weights", weights, Weights)
+        arguments.instance("Model", "compute", compute, Compute)
         out = ctypes.c_void_p()
-        options = filled("cla_model_options", "Model", weights=int(weights))
+        options = filled(
+            "cla_model_options", "Model", weights=int(weights), compute=int(compute)
+        )
         with runtime.lock:
             path, how = os.fsencode(self.folder), ctypes.byref(options)
             to, rt = ctypes.byref(out), runtime.begin()
@@ -73,12 +77,14 @@ class Model(Owned):
         folder: str | os.PathLike[str],
         runtime: Runtime | None = None,
         weights: Weights = Weights.STORED,
+        compute: Compute = Compute.FLOAT32,
     ) -> Model:
         """Loads a folder; without a runtime, on a new one on the default device.
 
         weights  their number type on the device, such as Weights.INT8
+        compute  what products with weights of 8 bits are computed in
         """
-        return Model(folder, runtime, weights)
+        return Model(folder, runtime, weights, compute)
 
     def __enter__(self) -> Model:
         return self

@@ -44,12 +44,34 @@ void cla_processor_features(char text[CLA_PROCESSOR_TEXT])
     }
 }
 
+/* Returns whether this process may use tiles, with an instruction of leaf 7. */
+static bool has_tiles(uint32_t instruction)
+{
+    enum { STATE = 0x60000, TILE = 1 << 24 };
+    features f;
+    return read_features(&f) && (f.state & STATE) == STATE && f.d7 & instruction &&
+           f.d7 & TILE && cla_os_allow_tiles();
+}
+
 bool cla_processor_amx(void)
 {
-    enum { STATE = 0x60000, BF16 = 1 << 22, TILE = 1 << 24 };
+    return has_tiles(1 << 22);
+}
+
+bool cla_processor_amx_bytes(void)
+{
+    return has_tiles(1 << 25);
+}
+
+bool cla_processor_vnni(int width)
+{
+    enum { STATE = 6, STATE512 = 0xe6, VNNI = 1 << 4, VNNI512 = 1 << 11 };
     features f;
-    return read_features(&f) && (f.state & STATE) == STATE && f.d7 & BF16 &&
-           f.d7 & TILE && cla_os_allow_tiles();
+    if (!read_features(&f)) {
+        return false;
+    }
+    return width == 16 ? (f.state & STATE512) == STATE512 && f.c7 & VNNI512
+                       : width == 8 && (f.state & STATE) == STATE && f.more & VNNI;
 }
 
 bool cla_processor_bf16(void)
@@ -64,6 +86,17 @@ bool cla_processor_bf16(void)
 
 bool cla_processor_amx(void)
 {
+    return false;
+}
+
+bool cla_processor_amx_bytes(void)
+{
+    return false;
+}
+
+bool cla_processor_vnni(int width)
+{
+    (void)width;
     return false;
 }
 

@@ -14,3 +14,8 @@ void cla_processor_features(char text[CLA_PROCESSOR_TEXT]);
  * call asks the system for, and whether it may convert floats to bf16 (AVX512-BF16). */
 bool cla_processor_amx(void);
 bool cla_processor_bf16(void);
+
+/* Return whether it may multiply bytes in those tiles, and in registers of so many
+ * numbers of 32 bits (VNNI). */
+bool cla_processor_amx_bytes(void);
+bool cla_processor_vnni(int width);

@@ -12,7 +12,8 @@
 enum { TOGETHER = 64 };
 
 typedef struct arguments {
-    const char *device, *model, *weights, *passage, *squad;
+    const char *device, *model, *passage, *squad;
+    cli_weights weights;
     int best, max_words;
     bool scores, json;
 } arguments;
@@ -318,7 +319,7 @@ static cla_status answer_stream(const arguments *a, cla_model *model)
 static cla_status answer(const arguments *a)
 {
     cli_model m;
-    cla_status status = cli_model_open(&m, a->device, a->model, a->weights, "reader",
+    cla_status status = cli_model_open(&m, a->device, a->model, &a->weights, "reader",
                                        "answer needs a reader");
     if (!status) {
         reading *t = (reading *)cla_model_task(m.model); // for files of questions

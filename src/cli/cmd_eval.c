@@ -11,7 +11,8 @@
 #include "tasks/translation/translation.h"
 
 typedef struct arguments {
-    const char *device, *model[EVAL_MODELS], *weights, *data, *split;
+    const char *device, *model[EVAL_MODELS], *data, *split;
+    cli_weights weights;
     int models;
     bool lengths, tags, planned, json;
     int beam;
@@ -151,7 +152,7 @@ static cla_status score(const arguments *a, const char *model, cla_metrics *metr
     const char *split = a->split ? a->split : "test";
     const char *kind = a->lengths ? "translator" : a->tags ? "tagger" : NULL;
     cli_model m;
-    cla_status status = cli_model_open(&m, a->device, model, a->weights, kind,
+    cla_status status = cli_model_open(&m, a->device, model, &a->weights, kind,
                                        a->tags ? "eval --tags needs a tagger"
                                                : "eval --lengths needs a translator");
     if (!status) {

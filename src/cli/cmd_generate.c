@@ -9,7 +9,8 @@
 enum { STOPS = 16 };
 
 typedef struct arguments {
-    const char *device, *model, *weights;
+    const char *device, *model;
+    cli_weights weights;
     bool json, greedy;
     cli_words prompts;
     const char *stop[STOPS];
@@ -127,7 +128,7 @@ static cla_status continue_all(generator *g)
 static cla_status generate(const arguments *a)
 {
     cli_model m;
-    cla_status status = cli_model_open(&m, a->device, a->model, a->weights, "lm",
+    cla_status status = cli_model_open(&m, a->device, a->model, &a->weights, "lm",
                                        "generate needs a language model");
     generator g = { .a = a, .model = m.model };
     status = status ? status : continue_all(&g);

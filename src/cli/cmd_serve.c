@@ -6,7 +6,8 @@
 #include "tasks/model.h"
 
 typedef struct arguments {
-    const char *weights, *host, *origin;
+    const char *host, *origin;
+    cli_weights weights;
     int port;
     bool whole;
     serve_folders folders;
@@ -147,9 +148,9 @@ static cla_status look(arguments *a, serve *s, cla_translate_options *usual)
 {
     cla_model *first = NULL;
     uint64_t bytes = 0;
-    CLA_TRY(cla_weights_parse(a->weights, &a->folders.weights));
-    CLA_TRY(
-        cla_model_outline(&first, a->folders.folder[0], a->folders.weights, &bytes));
+    CLA_TRY(cli_weights_read(&a->weights, &a->folders.how));
+    CLA_TRY(cla_model_outline(&first, a->folders.folder[0], a->folders.how.weights,
+                              &bytes));
     cla_status status = choose(s, cla_model_kind(first), &a->limits);
     if (!status && s->kind == SERVE_TRANSLATE) {
         status = cla_model_translate_usual(first, usual);

@@ -11,7 +11,8 @@
 #define BLANKS " \t\r"
 
 typedef struct arguments {
-    const char *device, *model, *weights, *format;
+    const char *device, *model, *format;
+    cli_weights weights;
     bool unbuffered;
     int batch, max_words;
 } arguments;
@@ -299,7 +300,7 @@ static cla_status finish(void *to, bool ended)
 static cla_status tag(const arguments *a)
 {
     cli_model m;
-    cla_status status = cli_model_open(&m, a->device, a->model, a->weights, "tagger",
+    cla_status status = cli_model_open(&m, a->device, a->model, &a->weights, "tagger",
                                        "tag needs a tagger");
     if (!status) {
         const bool at_once = a->unbuffered || cla_os_is_terminal(CLA_STDIN);

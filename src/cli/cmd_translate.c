@@ -10,7 +10,8 @@
 enum { MAX_LINES = 1 << 20, MAX_PIECES = 2000 };
 
 typedef struct arguments {
-    const char *device, *model, *weights, *given, *source, *target, *format;
+    const char *device, *model, *given, *source, *target, *format;
+    cli_weights weights;
     int beam, best, batch, ahead, max_words, workers;
     double alpha;
     bool scores, align, pieces, unbuffered, whole;
@@ -351,7 +352,7 @@ static cla_status translate_document(const arguments *a, cla_model *model)
 static cla_status translate(const arguments *a)
 {
     cli_model m;
-    cla_status status = cli_model_open(&m, a->device, a->model, a->weights,
+    cla_status status = cli_model_open(&m, a->device, a->model, &a->weights,
                                        "translator", "translate needs a translator");
     if (!status) {
         status =

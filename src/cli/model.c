@@ -4,15 +4,26 @@
 #include <stdio.h>
 #include <string.h>
 
+cla_status cli_weights_read(const cli_weights *w, cla_model_options *options)
+{
+    CLA_TRY(cla_weights_parse(w->bits, &options->weights));
+    CLA_TRY(cla_compute_parse(w->compute, &options->compute));
+    return options->compute != CLA_COMPUTE_INT8 || !w->bits ||
+                   options->weights == CLA_WEIGHTS_INT8
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE, "--compute int8 needs --weights int8");
+}
+
 cla_status cli_model_open(cli_model *m, const char *device, const char *folder,
-                          const char *weights, const char *kind, const char *wants)
+                          const cli_weights *weights, const char *kind,
+                          const char *wants)
 {
     cla_model_options options = { 0 };
     *m = (cli_model){ 0 };
     if (!*folder) {
         return cla_fail(CLA_E_USAGE, "--model is empty");
     }
-    CLA_TRY(cla_weights_parse(weights, &options.weights));
+    CLA_TRY(weights ? cli_weights_read(weights, &options) : CLA_OK);
     CLA_TRY(cla_runtime_new(&m->rt, device));
     CLA_TRY(cla_model_open(&m->model, m->rt, folder, &options));
     const char *own = cla_model_kind(m->model);

@@ -9,7 +9,8 @@
 #include "tasks/model.h"
 
 typedef struct arguments {
-    const char *device, *model, *weights;
+    const char *device, *model;
+    cli_weights weights;
     bool json, documents;
 } arguments;
 
@@ -83,7 +84,7 @@ static cla_status score_all(const arguments *a)
 {
     cli_model m;
     scorer s = { .a = a };
-    cla_status status = cli_model_open(&m, a->device, a->model, a->weights, "lm",
+    cla_status status = cli_model_open(&m, a->device, a->model, &a->weights, "lm",
                                        "score lm needs a language model");
     if (!status) {
         const cli_stream input = { take_line, finish, &s };

@@ -66,7 +66,7 @@ typedef struct serve_folders {
     const char *device;
     const char *folder[SERVE_MODELS]; // [count]
     int count, workers;
-    cla_weights weights;
+    cla_model_options how;
     uint64_t memory; // most bytes of all weights in memory; 0: all models stay there
 } serve_folders;
 

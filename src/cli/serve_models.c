@@ -46,8 +46,7 @@ static cla_status open_model(const serve_models *m, const serve_model *t,
                              cla_model **model)
 {
     const serve_folders *f = m->s->folders;
-    const cla_model_options how = { .weights = f->weights };
-    CLA_TRY(cla_model_open(model, m->rt, t->folder, &how));
+    CLA_TRY(cla_model_open(model, m->rt, t->folder, &f->how));
     const cla_status status = cli_model_hire(*model, f->workers);
     if (status) {
         cla_model_free(model);
@@ -134,7 +133,7 @@ static cla_status describe(const serve_models *m, serve_model *t)
 {
     const serve_folders *f = m->s->folders;
     cla_model *model = NULL;
-    CLA_TRY(cla_model_outline(&model, t->folder, f->weights, &t->bytes));
+    CLA_TRY(cla_model_outline(&model, t->folder, f->how.weights, &t->bytes));
     t->bytes *= f->workers > 1 ? (uint64_t)f->workers + 1 : 1;
     cla_status status = check_kind(m, t->folder, cla_model_kind(model));
     if (!status && m->s->kind == SERVE_TRANSLATE) {

@@ -199,7 +199,9 @@ static size_t room_of(const cla_params *params, const cla_param *p)
     const int64_t size = cla_param_size(p);
     int64_t room = size;
     if (params->infers && p->rank == 2 && size && cla_tiled(params->rt)) {
-        room = cla_turned_size(params->rt, p->shape, table, p->shape[0] - p->states);
+        const bool bytes = params->bytes && dtype_of(params, p) == CLA_I8;
+        room = cla_turned_size(params->rt, p->shape, bytes, table,
+                               p->shape[0] - p->states);
     }
     room = room < size || room > MOST * size ? size : room;
     return (size_t)room * cla_width(dtype_of(params, p));
@@ -233,6 +235,7 @@ static cla_status place(cla_params *params, cla_param *p, uint32_t seed)
     const size_t room = room_of(params, p);
     CLA_TRY(cla_tensor_over(&p->tensor, params->rt, &params->values, p->offset, dtype,
                             p->rank, p->shape));
+    p->tensor->bytes = params->bytes && dtype == CLA_I8;
     p->tensor->version = 1; // all changes go through cla_params_changed
     cla_memory whole = p->tensor->memory;
     if (room > whole.bytes) {

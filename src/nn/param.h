@@ -48,6 +48,8 @@ typedef struct cla_params {
     size_t count, cap;
     cla_dtype weights; // CLA_F32, or set before cla_params_build to CLA_F16 or CLA_I8:
                        // type of linear and table parameters, without gradients
+    bool bytes;        // set before cla_params_build: products with weights of CLA_I8
+                       // round their rows to 8 bits
     bool infers;       // set before cla_params_build: no training is planned, and there
                        // is room for weights that are turned into panels
     cla_memory values; // one block

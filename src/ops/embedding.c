@@ -132,7 +132,9 @@ static cla_status look_up(cla_runtime *rt, const saved *s)
     };
     cla_spread_rows(rt, &launch, shape.columns ? shape.rows : 0, RUN);
     if (turned) {
-        launch.define[1] = (cla_define){ "PANEL", (int)cla_panels_of(rt).columns };
+        launch.define[1] =
+            s->table->bytes ? (cla_define){ "BYTES", 1 }
+                            : (cla_define){ "PANEL", (int)cla_panels_of(rt).columns };
     }
     launch.define[1 + !!turned] = cla_weights_define(cla_stored(s->table));
     return cla_enqueue(rt, &launch);

@@ -152,6 +152,24 @@ cla_status cla_product_scratch(cla_runtime *rt, size_t bytes, cla_memory **out);
  * CLA_E_DEVICE (CLATTN_UNIT names a unit that computes wrongly), CLA_E_NOMEM. */
 cla_status cla_product_unit(cla_runtime *rt, const cla_product *p, bool *done);
 
+/* Returns whether the product rounds the rows of a to 8 bits, as its weights are. */
+static inline bool cla_product_rounds(const cla_product *p)
+{
+    return cla_product_stored(p) == 2 && p->weights->bytes && p->K;
+}
+
+/* matmul_bytes.c: queues such a product. Tests what multiplies before its first use.
+ * Errors: CLA_E_SHAPE (rows that local memory does not hold), CLA_E_DEVICE (CLATTN_UNIT
+ * names a unit that computes wrongly), CLA_E_NOMEM. */
+cla_status cla_product_bytes(cla_runtime *rt, const cla_product *p);
+
+/* matmul_bytes.c: returns the bytes of op(b) [K,N] in panels; and packs op(b) of a
+ * shape that has only N, K, b, transpose_b and, of the panels, y_offset set, or
+ * back. */
+size_t cla_bytes_panels_size(int64_t K, int64_t N);
+cla_status cla_bytes_pack(cla_runtime *rt, const matmul_shape *shape, bool back,
+                          const cla_memory *to, const cla_memory *from);
+
 /* matmul_unit.c: queues that kernel of the tile schedule. */
 cla_status cla_product_fragments(cla_runtime *rt, const cla_product *p,
                                  const cla_unit_state *state);
@@ -233,9 +251,9 @@ const cla_memory *cla_turned_panels(const cla_tensor *w, bool transposed,
 const cla_memory *cla_turned_rest(const cla_tensor *w, int64_t first);
 
 /* Returns the number of elements, with those that fill panels up, of weights of this
- * shape [2] that are turned so. */
-int64_t cla_turned_size(cla_runtime *rt, const int64_t *shape, bool transposed,
-                        int64_t first);
+ * shape [2] that are turned so. bytes: the panels are those of products of 8 bits. */
+int64_t cla_turned_size(cla_runtime *rt, const int64_t *shape, bool bytes,
+                        bool transposed, int64_t first);
 
 /* ---- kernel arguments -------------------------------------------------------- */
 

@@ -264,6 +264,9 @@ cla_status cla_product_run(cla_runtime *rt, const cla_product *product)
         return CLA_OK;
     }
     fold_batch(&p);
+    if (cla_product_rounds(&p)) {
+        return cla_product_bytes(rt, &p);
+    }
     bool done = false;
     CLA_TRY(cla_product_unit(rt, &p, &done));
     if (done) {

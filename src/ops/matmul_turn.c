@@ -18,17 +18,21 @@ static size_t width_of(const cla_tensor *w)
     return cla_width(w->dtype);
 }
 
-static int64_t count_of(const cla_panels *panels, const part *p)
+/* Returns the elements of a part in panels, with those that fill them up. */
+static int64_t count_of(cla_runtime *rt, bool bytes, const part *p)
 {
-    return (int64_t)(cla_panels_bytes(panels, p->K, p->N) / sizeof(float));
+    if (bytes) {
+        return (int64_t)cla_bytes_panels_size(p->K, p->N);
+    }
+    const cla_panels panels = cla_panels_of(rt);
+    return (int64_t)(cla_panels_bytes(&panels, p->K, p->N) / sizeof(float));
 }
 
 /* Gives the parts of weights: all rows; or the first, and those behind them, whose
  * panels can be memory of their own. Returns their number. */
-static int parts_of(cla_runtime *rt, const int64_t *shape, bool transposed,
+static int parts_of(cla_runtime *rt, const int64_t *shape, bool bytes, bool transposed,
                     int64_t first, part out[2])
 {
-    const cla_panels panels = cla_panels_of(rt);
     const int64_t rows = shape[0], columns = shape[1];
     if (transposed) {
         out[0] = (part){ columns, rows, 0, 0 };
@@ -37,20 +41,25 @@ static int parts_of(cla_runtime *rt, const int64_t *shape, bool transposed,
     const int64_t align = (int64_t)cla_memory_align(rt);
     out[0] = (part){ first, columns, 0, 0 };
     out[1] = (part){ rows - first, columns, first * columns,
-                     cla_pieces(count_of(&panels, &out[0]), align) * align };
+                     cla_pieces(count_of(rt, bytes, &out[0]), align) * align };
     return first < rows ? 2 : 1;
 }
 
-int64_t cla_turned_size(cla_runtime *rt, const int64_t *shape, bool transposed,
-                        int64_t first)
+int64_t cla_turned_size(cla_runtime *rt, const int64_t *shape, bool bytes,
+                        bool transposed, int64_t first)
 {
-    const cla_panels panels = cla_panels_of(rt);
     part p[2];
-    const part *last = &p[parts_of(rt, shape, transposed, first, p) - 1];
-    return last->to + count_of(&panels, last);
+    const part *last = &p[parts_of(rt, shape, bytes, transposed, first, p) - 1];
+    return last->to + count_of(rt, bytes, last);
 }
 
-/* Queues matmul_pack or matmul_unpack for one part. */
+/* The same of a tensor. */
+static int64_t size_of(const cla_tensor *w, bool transposed, int64_t first)
+{
+    return cla_turned_size(w->rt, w->shape, w->bytes, transposed, first);
+}
+
+/* Queues the kernel that packs one part, or the one that does the inverse. */
 static cla_status move(cla_runtime *rt, const cla_tensor *w, bool transposed,
                        const part *p, bool back, const cla_memory *to)
 {
@@ -61,6 +70,9 @@ static cla_status move(cla_runtime *rt, const cla_tensor *w, bool transposed,
                                  .y_offset = (int32_t)p->to,
                                  .b_ld = (int32_t)w->shape[1],
                                  .transpose_b = transposed };
+    if (w->bytes) {
+        return cla_bytes_pack(rt, &shape, back, to, &w->turned.memory);
+    }
     cla_launch launch = {
         .file = "matmul_tile",
         .kernel = back ? "matmul_unpack" : "matmul_pack",
@@ -83,8 +95,7 @@ static cla_status move(cla_runtime *rt, const cla_tensor *w, bool transposed,
 static cla_status move_all(cla_runtime *rt, const cla_tensor *w, bool transposed,
                            int64_t first, bool back)
 {
-    const size_t bytes =
-        (size_t)cla_turned_size(rt, w->shape, transposed, first) * width_of(w);
+    const size_t bytes = (size_t)size_of(w, transposed, first) * width_of(w);
     const size_t plain = (size_t)cla_size(w) * width_of(w);
     part p[2];
     cla_memory scratch = { 0 };
@@ -92,7 +103,8 @@ static cla_status move_all(cla_runtime *rt, const cla_tensor *w, bool transposed
     // room behind the elements holds zeros
     cla_status status =
         back && plain < bytes ? cla_memory_fill(rt, &scratch, 0) : CLA_OK;
-    for (int i = parts_of(rt, w->shape, transposed, first, p); i-- && !status;) {
+    for (int i = parts_of(rt, w->shape, w->bytes, transposed, first, p);
+         i-- && !status;) {
         status = move(rt, w, transposed, &p[i], back, &scratch);
     }
     for (size_t at = 0; at < bytes && !status; at += SLICE) {
@@ -125,23 +137,21 @@ static bool may_turn(cla_runtime *rt, const cla_tensor *w, bool transposed,
     }
     return cla_tiled(rt) && w->version && w->rank == 2 && !w->grad && t->memory.mem &&
            !t->order.other && t->back < MOST_BACK && cla_size(w) && first > 0 &&
-           (size_t)cla_turned_size(rt, w->shape, transposed, first) * width_of(w) <=
-               t->memory.bytes;
+           (size_t)size_of(w, transposed, first) * width_of(w) <= t->memory.bytes;
 }
 
 /* Makes the memory of the panels of the rows behind the first: kernels read it from its
  * start. */
 static cla_status make_rest(cla_runtime *rt, cla_tensor *w, int64_t first)
 {
-    const cla_panels panels = cla_panels_of(rt);
     part p[2];
-    if (parts_of(rt, w->shape, false, first, p) < 2) {
+    if (parts_of(rt, w->shape, w->bytes, false, first, p) < 2) {
         return CLA_OK;
     }
     const size_t at = (size_t)p[1].to * width_of(w);
     assert(at % cla_memory_align(rt) == 0);
     return cla_memory_part(&w->form[STATE_FORM].memory, rt, &w->turned.memory, at,
-                           (size_t)count_of(&panels, &p[1]) * width_of(w));
+                           (size_t)count_of(rt, w->bytes, &p[1]) * width_of(w));
 }
 
 cla_status cla_turn(cla_runtime *rt, cla_tensor *w, bool transposed, int64_t first)

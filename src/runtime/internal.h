@@ -91,6 +91,7 @@ struct cla_runtime {
     cla_unit_choice unit_choice;
     cla_unit unit_named; // with CLA_UNIT_BY_NAME
     bool unit_emulated;  // it is a card's, which its own instructions do not run
+    bool unit_vnni;      // the only unit is VNNI, which CLATTN_UNIT names
     size_t align;        // of sub-buffers, bytes
     double slice_flops;  // longer launches are split
     char processor[CLA_PROCESSOR_TEXT]; // of a CPU: what its machine code may use

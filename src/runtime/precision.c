@@ -71,6 +71,9 @@ cla_unit cla_unit_of(const cla_device *device)
 
 cla_unit cla_unit_offered(const cla_runtime *rt)
 {
+    if (rt->unit_vnni) {
+        return CLA_UNIT_NONE;
+    }
     if (rt->unit_emulated || (rt->record && rt->unit_choice == CLA_UNIT_BY_NAME)) {
         return rt->unit_named;
     }
@@ -86,6 +89,24 @@ bool cla_unit_is_emulated(const cla_runtime *rt)
 bool cla_unit_converts(const cla_runtime *rt)
 {
     return cla_device_is_pocl(&rt->device) && cla_processor_bf16();
+}
+
+/* Only PoCL's compiler takes its operands. */
+static bool has_vnni(const cla_runtime *rt)
+{
+    return cla_device_is_pocl(&rt->device) && cla_processor_vnni(cla_vector_width(rt));
+}
+
+bool cla_unit_dots(const cla_runtime *rt)
+{
+    const bool asked = rt->unit_vnni || rt->unit_choice == CLA_UNIT_AUTO;
+    return asked && !rt->record && !rt->watched && has_vnni(rt);
+}
+
+bool cla_unit_tiles_bytes(const cla_runtime *rt)
+{
+    return rt->unit_choice != CLA_UNIT_WITHOUT && !rt->unit_vnni &&
+           cla_unit_offered(rt) == CLA_UNIT_AMX && cla_processor_amx_bytes();
 }
 
 /* Finds the unit of a word; NONE: there is no such one. */
@@ -111,6 +132,15 @@ static cla_status read_unit(cla_runtime *rt)
         rt->unit_choice = CLA_UNIT_WITHOUT;
         return CLA_OK;
     }
+    if (cla_equals_nocase(text, "vnni")) {
+        rt->unit_vnni = true;
+        rt->unit_choice = CLA_UNIT_BY_NAME;
+        return has_vnni(rt) ? CLA_OK
+                            : cla_fail(CLA_E_USAGE,
+                                       "CLATTN_UNIT is vnni, which device '%s' does "
+                                       "not have, or kernels cannot use",
+                                       rt->device.name);
+    }
     const size_t prefix = sizeof EMULATED - 1;
     rt->unit_emulated = !strncmp(text, EMULATED, prefix);
     rt->unit_named = rt->unit_emulated ? unit_of_word(text + prefix, CLA_UNIT_MMA)
@@ -118,7 +148,7 @@ static cla_status read_unit(cla_runtime *rt)
     if (rt->unit_named == CLA_UNIT_NONE) {
         return cla_fail(
             CLA_E_USAGE,
-            "CLATTN_UNIT is '%s', must be none, auto, amx, mma, mfma, wmma, "
+            "CLATTN_UNIT is '%s', must be none, auto, amx, vnni, mma, mfma, wmma, "
             "dpas or, of the last four, emulated-NAME",
             text);
     }

@@ -179,6 +179,10 @@ cla_unit cla_unit_of(const cla_device *device);
 cla_unit cla_unit_offered(const cla_runtime *rt);
 /* Returns whether kernels may use the instruction of CONVERTS (cl/unit.clh). */
 bool cla_unit_converts(const cla_runtime *rt);
+/* Return whether kernels may multiply bytes with the processor's dot products (VNNI),
+ * and in the tiles of AMX. Not tested yet. */
+bool cla_unit_dots(const cla_runtime *rt);
+bool cla_unit_tiles_bytes(const cla_runtime *rt);
 cla_unit_choice cla_unit_asked(const cla_runtime *rt);
 const char *cla_unit_name(cla_unit unit); // "none", "amx", "mma", ...
 /* Returns whether CLATTN_UNIT asks for a card's unit that is only emulated. */

@@ -17,12 +17,13 @@ cla_status cla_model_open(cla_model **model, cla_runtime *rt, const char *folder
     CLA_NEED(model, rt, folder);
     const cla_model_options o = options ? *options : (cla_model_options){ 0 };
     CLA_KNOWN("options.weights", o.weights, CLA_WEIGHTS_INT8);
+    CLA_KNOWN("options.compute", o.compute, CLA_COMPUTE_INT8);
     CLA_TRY(cla_reserved("model_open", o.reserved));
     CLA_HOLD(rt);
     CLA_TRY(cla_alloc(model, 1, sizeof **model));
-    **model = (cla_model){ .rt = rt, .weights = o.weights, .workers = 1 };
+    **model = (cla_model){ .rt = rt, .options = o, .workers = 1 };
     cla_status status = cla_strdup(&(*model)->folder, folder);
-    status = status ? status : cla_task_load(&(*model)->task, rt, folder, o.weights);
+    status = status ? status : cla_task_load(&(*model)->task, rt, folder, &o);
     if (status) {
         cla_model_free(model);
     }
@@ -205,10 +206,9 @@ static void *open_copy(void *context)
 {
     opening *o = context;
     cla_runtime *rt = NULL;
-    const cla_model_options options = { .weights = o->of->weights };
     o->status = cla_runtime_share(&rt, o->of->rt, o->share, o->shares);
-    o->status =
-        o->status ? o->status : cla_model_open(o->copy, rt, o->of->folder, &options);
+    o->status = o->status ? o->status
+                          : cla_model_open(o->copy, rt, o->of->folder, &o->of->options);
     if (o->status) {
         snprintf(o->error, sizeof o->error, "%s", cla_error());
         cla_runtime_free(&rt);

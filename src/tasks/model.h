@@ -8,7 +8,7 @@ struct cla_model {
     cla_runtime *rt;
     cla_task *task;
     char *folder;
-    cla_weights weights;
+    cla_model_options options;
     cla_model **worker; // [workers] copies on shares of the device; NULL: none
     cla_task **tasks;   // [workers] their tasks
     int workers;        // at least 1

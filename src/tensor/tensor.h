@@ -36,6 +36,7 @@ struct cla_tensor {
     cla_tensor *base; // tensor of a view, which uses its memory
     int64_t offset; // floats from the start of memory to the first row; 0 unless a view
     cla_memory scale; // [rows or columns] f32, factors of CLA_I8; else none
+    bool bytes;       // products with weights of CLA_I8 round their rows to 8 bits
     int64_t stride;   // floats from row to row; product of shape[1..] unless a view
     bool wants_grad;
     cla_tensor *grad; // made at the first request

@@ -115,23 +115,37 @@ cla_status cla_task_weights(cla_text *path, const char *dir)
     return cla_text_add(path, "%s/%s.ckpt.safetensors", dir, best ? "best" : "last");
 }
 
-static cla_status take_weights(cla_task *task, const char *path, cla_weights weights)
+/* Sets how parameters are held and multiplied. */
+static cla_status choose(cla_params *params, const char *path, const cla_st_file *f,
+                         const cla_model_options *options)
+{
+    params->weights = cla_weights_dtype(options->weights, f);
+    params->bytes = options->compute == CLA_COMPUTE_INT8;
+    params->infers = true;
+    return !params->bytes || params->weights == CLA_I8
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE, "%s: compute is int8, weights must be int8, too",
+                          path);
+}
+
+static cla_status take_weights(cla_task *task, const char *path,
+                               const cla_model_options *options)
 {
     cla_st_file f;
     CLA_TRY(cla_state_open(&f, path, false));
-    task->params.weights = cla_weights_dtype(weights, &f);
-    task->params.infers = true;
-    cla_status status = cla_params_build(&task->params, task->rt, task->seed);
+    cla_status status = choose(&task->params, path, &f, options);
+    status = status ? status : cla_params_build(&task->params, task->rt, task->seed);
     status = status ? status : cla_checkpoint_take(&f, path, &task->params);
     cla_st_close(&f);
     return status;
 }
 
-static cla_status load_weights(cla_task *task, const char *dir, cla_weights weights)
+static cla_status load_weights(cla_task *task, const char *dir,
+                               const cla_model_options *options)
 {
     cla_text path = { 0 };
     cla_status status = cla_task_weights(&path, dir);
-    status = status ? status : take_weights(task, path.data, weights);
+    status = status ? status : take_weights(task, path.data, options);
     cla_text_free(&path);
     return status;
 }
@@ -152,10 +166,11 @@ cla_status cla_task_outline(cla_task **out, cla_runtime *rt, const char *dir)
 }
 
 cla_status cla_task_load(cla_task **out, cla_runtime *rt, const char *dir,
-                         cla_weights weights)
+                         const cla_model_options *options)
 {
+    const cla_model_options stored = { 0 };
     CLA_TRY(cla_task_outline(out, rt, dir));
-    const cla_status status = load_weights(*out, dir, weights);
+    const cla_status status = load_weights(*out, dir, options ? options : &stored);
     if (status) {
         cla_task_close(out);
     }

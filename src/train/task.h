@@ -118,6 +118,7 @@ cla_status cla_task_weights(cla_text *path, const char *dir);
 cla_status cla_task_outline(cla_task **out, cla_runtime *rt, const char *dir);
 
 /* Loads a trained system from its folder: settings, vocabularies and the best (else
- * last) weights, which get the type `weights`. */
+ * last) weights, held and multiplied as the options say; NULL: as stored. Errors:
+ * CLA_E_USAGE (compute without weights of 8 bits), those of the state. */
 cla_status cla_task_load(cla_task **out, cla_runtime *rt, const char *dir,
-                         cla_weights weights);
+                         const cla_model_options *options);

@@ -20,6 +20,16 @@ cla_status cla_weights_parse(const char *text, cla_weights *weights)
                           "--weights is '%s', must be float32, float16 or int8", text);
 }
 
+cla_status cla_compute_parse(const char *text, cla_compute *compute)
+{
+    const bool bytes = text && strcmp(text, "int8") == 0;
+    *compute = bytes ? CLA_COMPUTE_INT8 : CLA_COMPUTE_FLOAT32;
+    return !text || bytes || strcmp(text, "float32") == 0
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE, "--compute is '%s', must be float32 or int8",
+                          text);
+}
+
 cla_dtype cla_weights_dtype(cla_weights weights, const cla_st_file *file)
 {
     bool half = weights == CLA_WEIGHTS_FLOAT16, byte = weights == CLA_WEIGHTS_INT8;

@@ -8,8 +8,13 @@
 /* The values of the commands' option --weights. */
 #define CLA_WEIGHTS_NAMES "float32 float16 int8"
 
-/* Parses such a value; text NULL gives CLA_WEIGHTS_STORED. Errors: CLA_E_USAGE. */
+/* The values of --compute. */
+#define CLA_COMPUTE_NAMES "float32 int8"
+
+/* Parse such a value; text NULL gives CLA_WEIGHTS_STORED and CLA_COMPUTE_FLOAT32.
+ * Errors: CLA_E_USAGE. */
 cla_status cla_weights_parse(const char *text, cla_weights *weights);
+cla_status cla_compute_parse(const char *text, cla_compute *compute);
 
 /* Returns the type of the parameters of a model that is loaded from file. For
  * CLA_WEIGHTS_STORED this is the shortest type in the file. */

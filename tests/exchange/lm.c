@@ -39,7 +39,7 @@ static void make(fixture *f, const char *family)
     TEST_OK(cla_import(from.data, f->model.data, 5, NULL, NULL, &numbers));
     cla_text_free(&from);
     TEST_OK(cla_runtime_new(&f->rt, NULL));
-    TEST_OK(cla_task_load(&f->task, f->rt, f->model.data, CLA_WEIGHTS_STORED));
+    TEST_OK(cla_task_load(&f->task, f->rt, f->model.data, NULL));
     f->t = (language *)f->task;
     cr_assert_eq(f->t->model.config.pieces, f->t->config.pieces);
     cr_assert_eq(numbers, f->task->params.size);

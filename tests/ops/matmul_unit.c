@@ -249,10 +249,9 @@ Test(matmul_unit, words_of_the_environment)
                "CLATTN_PRECISION is 'low', must be highest, high or medium");
     unsetenv("CLATTN_PRECISION");
     setenv("CLATTN_UNIT", "emulated-amx", 1);
-    TEST_FAILS(
-        cla_runtime_new(&rt, NULL), CLA_E_USAGE,
-        "CLATTN_UNIT is 'emulated-amx', must be none, auto, amx, mma, mfma, wmma, "
-        "dpas or, of the last four, emulated-NAME");
+    TEST_FAILS(cla_runtime_new(&rt, NULL), CLA_E_USAGE,
+               "CLATTN_UNIT is 'emulated-amx', must be none, auto, amx, vnni, mma, "
+               "mfma, wmma, dpas or, of the last four, emulated-NAME");
 }
 
 /* A signal stack that is too small for the tiles makes Linux refuse them. It is asked

@@ -30,7 +30,7 @@ static cla_tensor *make(cla_runtime *rt, int rank, const int64_t *shape, const f
     TEST_OK(cla_tensor_new(&t, rt, CLA_F32, rank, shape));
     for (int i = 0; rank == 2 && i < WAYS; i++) {
         const way w = way_of(i, shape);
-        const int64_t size = cla_turned_size(rt, shape, w.transposed, w.first);
+        const int64_t size = cla_turned_size(rt, shape, false, w.transposed, w.first);
         room = size > room ? size : room;
     }
     if (room > cla_size(t)) {

@@ -156,7 +156,8 @@ static cla_metrics use(const fixture *f, bool may_turn, held *h, const char *sta
     cla_task *task = NULL;
     cla_metrics metrics = { 0 };
     char path[80];
-    TEST_OK(cla_task_load(&task, f->rt, f->run, CLA_WEIGHTS_FLOAT32));
+    TEST_OK(cla_task_load(&task, f->rt, f->run,
+                          &(cla_model_options){ .weights = CLA_WEIGHTS_FLOAT32 }));
     for (size_t i = 0; i < task->params.count && !may_turn; i++) {
         task->params.list[i].tensor->turned.back = INT_MAX;
     }

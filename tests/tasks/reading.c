@@ -213,7 +213,7 @@ Test(reading, answers_the_same_from_its_folder)
         path[i] = text[i];
     }
     save(&s, path);
-    TEST_OK(cla_task_load(&task, s.rt, s.folder, CLA_WEIGHTS_STORED));
+    TEST_OK(cla_task_load(&task, s.rt, s.folder, NULL));
     reading *const t[] = { (reading *)s.task, (reading *)task };
     for (int i = 0; i < 2; i++) {
         TEST_OK(cla_reading_answers(t[i], &t[0]->train, 1, out[i], found[i]));
@@ -225,11 +225,10 @@ Test(reading, answers_the_same_from_its_folder)
     }
     cla_task_close(&task);
     TEST_OK(cla_file_write(path[3], "a\n", 2));
-    TEST_FAILS(cla_task_load(&task, s.rt, s.folder, CLA_WEIGHTS_STORED), CLA_E_INPUT,
+    TEST_FAILS(cla_task_load(&task, s.rt, s.folder, NULL), CLA_E_INPUT,
                "chars.txt: too few");
     unlink(path[3]);
-    TEST_FAILS(cla_task_load(&task, s.rt, s.folder, CLA_WEIGHTS_STORED), CLA_E_IO,
-               "chars.txt");
+    TEST_FAILS(cla_task_load(&task, s.rt, s.folder, NULL), CLA_E_IO, "chars.txt");
     for (int i = 0; i < 3; i++) {
         unlink(path[i]);
     }
