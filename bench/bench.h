@@ -95,6 +95,7 @@ cla_status bench_multinomial(bench *b);
 cla_status bench_matmul(bench *b);
 cla_status bench_conv_attention_2d(bench *b);
 cla_status bench_top_k(bench *b);
+cla_status bench_weights(bench *b);
 cla_status bench_ragged(bench *b);
 cla_status bench_nmt(bench *b);
 cla_status bench_hard(bench *b);

@@ -13,6 +13,7 @@ static const struct {
 } table[] = {
     { "softmax", NULL },
     { "gemm", bench_matmul },
+    { "weights", bench_weights },
     { "attention", bench_position_attention },
     { "attention", bench_hard_attention },
     { "attention", bench_custom_attention },

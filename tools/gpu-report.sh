@@ -11,7 +11,7 @@ CLATTN_GPU=${CLATTN_GPU:-${XDG_CACHE_HOME:-$HOME/.cache}/clattn/gpu}
 export CLATTN_GPU
 build=${CLATTN_BUILD:-build-test}
 all=gfx90a,gfx942,gfx1030,gfx1100,sm_70,sm_86,sm_90,skl,tgllp,dg2-g10
-suites='gemm attention ham band layers conv' # they launch every hot kernel
+suites='gemm weights attention ham band layers conv' # they launch every hot kernel
 [ "${1-}" != --all ] || suites="$suites softmax ragged characters tagger nmt hard reader poem"
 
 tests/gpu/analysis/compilers.sh "$CLATTN_GPU" || {

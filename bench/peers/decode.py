@@ -31,8 +31,9 @@ import time
 
 SEARCHES = [("greedy", 1), ("beam 4", 4)]
 BATCHES = [("batch 32", 32, False), ("batch 1", 1, False), ("file", 32, True)]
-# Weights here, and those of CTranslate2 beside them.
-WEIGHTS = [("float32", "float32"), ("float16", "int8_float32"), ("int8", "int8_float32")]
+# Options here, and CTranslate2's type beside them, which rounds rows to 8 bits, too.
+WEIGHTS = [("float32", "float32"), ("float16", "int8_float32"), ("int8", "int8_float32"),
+           ("int8 --compute int8", "int8_float32")]
 PAUSE = 0.4  # seconds: idle threads of CTranslate2's OpenMP spin for up to 0.2
 
 
@@ -43,7 +44,7 @@ class Ours:
         self.ahead = ahead
         workers = ["--workers", str(args.workers)] if args.workers else []
         self.process = subprocess.Popen(
-            [args.clattn, "translate", "--model", folder, "--weights", weights, "--beam", str(beam),
+            [args.clattn, "translate", "--model", folder, "--weights", *weights.split(), "--beam", str(beam),
              "--length-penalty", "0", "--batch-lines", str(batch), "--read-ahead", str(ahead), *workers],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env={**os.environ, "POCL_MAX_PTHREAD_COUNT": str(args.threads)})

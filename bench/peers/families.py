@@ -6,7 +6,7 @@
 Makes random models of the sizes of NLLB-200 600M and T5 1.1 base in FOLDER (6 GB; kept), and
 lets both programs translate the same lines one at a time, in float32 and in int8. Prints the
 median time of a piece, the peak memory of the process, and the ratios of each pair. Needs torch,
-transformers, sentencepiece and ctranslate2 from PyPI. A random model hardly ever ends a
+transformers, sentencepiece, protobuf and ctranslate2 from PyPI. A random model hardly ever ends a
 translation: each has PIECES pieces.
 """
 import json
