@@ -14,21 +14,21 @@ typedef struct cli_weights {
     const char *bits, *compute;
 } cli_weights;
 
-#define CLI_WEIGHTS(type, member)                                                   \
-    { "weights",                                                                    \
-      'W',                                                                          \
-      "BITS",                                                                       \
-      "hold matrices on the device as float32, float16 or int8 (as the state has "  \
-      "them)",                                                                      \
-      CLI_TEXT,                                                                     \
-      .at = offsetof(type, member.bits),                                            \
-      .choices = CLA_WEIGHTS_NAMES },                                               \
-    {                                                                               \
-        "compute", 'Q', "TYPE",                                                     \
-            "multiply matrices of int8 as float32 or int8, to which rows are then " \
-            "rounded (float32)",                                                    \
-            CLI_TEXT, .at = offsetof(type, member.compute),                         \
-                      .choices = CLA_COMPUTE_NAMES                                  \
+#define CLI_WEIGHTS(type, member)                                                    \
+    { "weights",                                                                     \
+      'W',                                                                           \
+      "BITS",                                                                        \
+      "hold matrices on the device as float32, float16 or int8 (as the state has "   \
+      "them)",                                                                       \
+      CLI_TEXT,                                                                      \
+      .at = offsetof(type, member) + offsetof(cli_weights, bits),                    \
+      .choices = CLA_WEIGHTS_NAMES },                                                \
+    {                                                                                \
+        "compute", 'Q', "TYPE",                                                      \
+            "multiply matrices of int8 as float32 or int8, to which rows are then "  \
+            "rounded (float32)",                                                     \
+            CLI_TEXT, .at = offsetof(type, member) + offsetof(cli_weights, compute), \
+                      .choices = CLA_COMPUTE_NAMES                                   \
     }
 
 /* Parses them. Errors: CLA_E_USAGE. */

@@ -195,9 +195,9 @@ cla_status cla_transformer_logits(transformer *m, cla_tape *tape, cla_tensor **l
                                      .causal = true,
                                      .distances = distances },
                            .turn = turn,
+                           .states = memory,
                            .memory = { .query = t->rows, .key = b->source.rows },
                            .pass = b->pass };
-        CLA_TRY(cla_coder_remember(&m->decoder[i], tape, &in.kv, &in.value, memory));
         CLA_TRY(cla_coder_forward(&m->decoder[i], tape, &x, x, &in));
     }
     return scores(m, tape, logits, x);

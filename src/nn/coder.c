@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "clattn/feed.h"
+#include "ops/block.h"
 
 cla_status cla_coder_norm_init(coder_norm *norm, const coder_config *config,
                                cla_params *params, const char *name)
@@ -255,14 +256,25 @@ cla_status cla_coder_remember(coder_layer *l, cla_tape *tape, cla_tensor **kv,
 static cla_status attend_memory(coder_layer *l, cla_tape *tape, cla_tensor **u,
                                 const coder_input *in)
 {
+    cla_tensor *kv = in->kv, *value = in->value;
+    if (!kv) {
+        CLA_TRY(cla_coder_remember(l, tape, &kv, &value, in->states));
+    }
     if (l->config.hard.on) {
         const cla_ragged *rows[] = { in->memory.query, in->memory.key };
-        return cla_cross_hard_forward(&l->hard, tape, u, *u, in->kv, in->value, rows,
-                                      in->pass);
+        return cla_cross_hard_forward(&l->hard, tape, u, *u, kv, value, rows, in->pass);
     }
     attn_rows rows = in->memory;
     rows.map = in->pass && in->pass->look ? &in->pass->map : NULL;
-    return cla_attn_cross(&l->cross, tape, u, *u, in->kv, &rows);
+    return cla_attn_cross(&l->cross, tape, u, *u, kv, &rows);
+}
+
+/* Returns whether nothing outside of a layer's blocks reads their results: no map, no
+ * keys for later, no gates that a reward trains. */
+static bool may_hold(const coder_layer *l, const coder_input *in)
+{
+    const bool look = in->pass && in->pass->look;
+    return !in->rows.map && !in->past && !look && !l->config.hard.on;
 }
 
 cla_status cla_coder_feed(coder_layer *l, cla_tape *tape, cla_tensor **y, cla_tensor *u,
@@ -280,22 +292,38 @@ cla_status cla_coder_feed(coder_layer *l, cla_tape *tape, cla_tensor **y, cla_te
     return cla_linear(tape, y, u, l->w2, l->b2, CLA_NONE, residual);
 }
 
+static cla_status feed(coder_layer *l, cla_tape *tape, cla_tensor **u,
+                       const coder_input *in)
+{
+    (void)in;
+    return cla_coder_feed(l, tape, u, *u, NULL);
+}
+
+typedef cla_status (*coder_part)(coder_layer *l, cla_tape *tape, cla_tensor **u,
+                                 const coder_input *in);
+
+/* A block of a layer: *x becomes the sum of itself and what `part` makes of it. */
+static cla_status pass(coder_layer *l, cla_tape *tape, cla_tensor **x, coder_norm *norm,
+                       coder_part part, const coder_input *in)
+{
+    const bool held = may_hold(l, in);
+    cla_tensor *u = NULL;
+    CLA_TRY(held ? cla_block_begin(tape) : CLA_OK);
+    CLA_TRY(enter(l, tape, &u, *x, norm));
+    CLA_TRY(part(l, tape, &u, in));
+    CLA_TRY(leave(l, tape, x, u, norm));
+    return held ? cla_block_end(tape, *x) : CLA_OK;
+}
+
 cla_status cla_coder_forward(coder_layer *l, cla_tape *tape, cla_tensor **y,
                              cla_tensor *x, const coder_input *in)
 {
-    cla_tensor *u = NULL;
     CLA_TRY(convolve(l, tape, &x, in));
-    CLA_TRY(enter(l, tape, &u, x, &l->self_norm));
-    CLA_TRY(attend_self(l, tape, &u, in));
-    CLA_TRY(leave(l, tape, &x, u, &l->self_norm));
+    CLA_TRY(pass(l, tape, &x, &l->self_norm, attend_self, in));
     if (l->decoder) {
-        CLA_TRY(enter(l, tape, &u, x, &l->cross_norm));
-        CLA_TRY(attend_memory(l, tape, &u, in));
-        CLA_TRY(leave(l, tape, &x, u, &l->cross_norm));
+        CLA_TRY(pass(l, tape, &x, &l->cross_norm, attend_memory, in));
     }
-    CLA_TRY(enter(l, tape, &u, x, &l->feed_norm));
-    CLA_TRY(cla_coder_feed(l, tape, &u, u, NULL));
-    CLA_TRY(leave(l, tape, &x, u, &l->feed_norm));
+    CLA_TRY(pass(l, tape, &x, &l->feed_norm, feed, in));
     *y = x;
     return CLA_OK;
 }

@@ -79,10 +79,11 @@ typedef struct coder_layer {
 
 /* The input of a layer besides x. */
 typedef struct coder_input {
-    attn_rows rows;    // of self-attention
-    attn_turn turn;    // its rotary positions
-    cla_tensor *kv;    // decoder: from cla_coder_remember, [Nm,2Hd]; hard: keys [Nm,D]
-    cla_tensor *value; // hard: values [Nm,D]; else NULL
+    attn_rows rows;     // of self-attention
+    attn_turn turn;     // its rotary positions
+    cla_tensor *states; // decoder: the encoder's output [Nm,D], if kv is NULL
+    cla_tensor *kv;     // decoder: from cla_coder_remember, [Nm,2Hd]; hard: keys [Nm,D]
+    cla_tensor *value;  // hard: values [Nm,D]; else NULL
     cross_hard_pass *pass; // decoder: of the attention to the memory; may be NULL
     attn_rows memory;      // decoder: of the attention to the memory
     /* For decoding a token at a time. In: q, k and v of the earlier tokens of each

@@ -126,6 +126,7 @@ static cla_status multiply(cla_runtime *rt, const cla_product *p, byte_unit unit
 {
     bytes_plan plan = { 0 };
     CLA_TRY(make_plan(rt, p, unit, &plan));
+    assert(plan.rows > 0 && plan.panels > 0);
     const matmul_cut cut = { (int32_t)plan.rows, (int32_t)plan.panels, 0 };
     const matmul_shape shape = cla_product_shape_of(p);
     const cla_launch launch = {

@@ -13,7 +13,7 @@ cla_status cla_grad_make(const char *who, cla_tape *tape, cla_tensor *x)
         return CLA_OK;
     }
     if (x->tape) {
-        return cla_tape_tensor(tape, &x->grad, CLA_F32, x->rank, x->shape);
+        return cla_tape_gradient(tape, x);
     }
     const cla_status status =
         cla_tensor_new(&x->grad, x->rt, CLA_F32, x->rank, x->shape);

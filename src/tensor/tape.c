@@ -2,38 +2,10 @@
  *
  * The tape knows no operators. A note is a function and the bytes that an operator
  * saved. */
+#include "tensor/tape.h"
+
 #include <stdatomic.h>
 #include <string.h>
-
-#include "tensor/tensor.h"
-
-/* A tensor of the tape, freed at the reset. */
-typedef struct owned {
-    struct owned *next;
-    cla_tensor tensor;
-} owned;
-
-typedef struct note {
-    cla_backward back;
-    void *saved;
-    cla_tensor *of[CLA_RESULTS]; // back needs the gradient of one of them
-} note;
-
-struct cla_tape {
-    cla_runtime *rt;
-    cla_arena *arena;
-    bool training;
-    bool seeded;        // since the last backward pass
-    bool passed;        // backward once since the reset
-    cla_tape_seen seen; // called after each backward step; may be NULL
-    void *watcher;
-    uint64_t run; // number of this run, from reset to reset; no two tapes share one
-    uint32_t seed, step, next_stream, first_row;
-    owned *tensors;
-    cla_ragged *rows; // kept until the reset
-    note *notes;
-    size_t note_count, note_cap;
-};
 
 static uint64_t next_run(void)
 {
@@ -77,6 +49,7 @@ void cla_tape_reset(cla_tape *tape)
         rows->kept = false;
         cla_ragged_free(&rows);
     }
+    cla_tape_close_block(tape);
     if (tape->arena) {
         cla_arena_rewind(tape->arena, 0);
     }
@@ -93,6 +66,7 @@ void cla_tape_free(cla_tape **tape)
     CLA_HOLD_WAIT((*tape)->rt);
     cla_tape_reset(*tape);
     cla_arena_free(&(*tape)->arena);
+    cla_arena_free(&(*tape)->work);
     free((*tape)->notes);
     free(*tape);
     *tape = NULL;
@@ -137,18 +111,32 @@ static cla_status own(cla_tape *tape, cla_tensor **out)
     return CLA_OK;
 }
 
+static cla_status make_tensor(cla_tape *tape, cla_tensor **out, cla_dtype dtype,
+                              int rank, const int64_t *shape, bool inner)
+{
+    cla_tensor *t = NULL;
+    CLA_TRY(own(tape, &t));
+    CLA_TRY(cla_tensor_describe(t, tape->rt, dtype, rank, shape));
+    t->tape = tape;
+    t->inner = inner;
+    CLA_TRY(cla_arena_take(inner ? tape->work : tape->arena, &t->memory,
+                           (size_t)cla_size(t) * 4));
+    *out = t;
+    return CLA_OK;
+}
+
 cla_status cla_tape_tensor(cla_tape *tape, cla_tensor **out, cla_dtype dtype, int rank,
                            const int64_t *shape)
 {
     CLA_OP(tape, out);
     CLA_KNOWN("dtype", dtype, CLA_I32);
-    cla_tensor *t = NULL;
-    CLA_TRY(own(tape, &t));
-    CLA_TRY(cla_tensor_describe(t, tape->rt, dtype, rank, shape));
-    t->tape = tape;
-    CLA_TRY(cla_arena_take(tape->arena, &t->memory, (size_t)cla_size(t) * 4));
-    *out = t;
-    return CLA_OK;
+    const bool inner = (tape->open && dtype == CLA_F32) || tape->unpacked;
+    return make_tensor(tape, out, dtype, rank, shape, inner);
+}
+
+cla_status cla_tape_gradient(cla_tape *tape, cla_tensor *x)
+{
+    return make_tensor(tape, &x->grad, CLA_F32, x->rank, x->shape, x->inner);
 }
 
 cla_status cla_tape_ids(cla_tape *tape, cla_tensor **out, int64_t n,
@@ -174,7 +162,7 @@ void cla_tape_keep(cla_tape *tape, cla_ragged *rows)
 
 cla_status cla_tape_scratch(cla_tape *tape, cla_memory *out, size_t bytes)
 {
-    return cla_arena_take(tape->arena, out, bytes);
+    return cla_arena_take(tape->unpacked ? tape->work : tape->arena, out, bytes);
 }
 
 static cla_status check_columns(const cla_tensor *x, int64_t first, int64_t heads,

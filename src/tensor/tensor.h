@@ -38,6 +38,7 @@ struct cla_tensor {
     cla_memory scale; // [rows or columns] f32, factors of CLA_I8; else none
     bool bytes;       // products with weights of CLA_I8 round their rows to 8 bits
     int64_t stride;   // floats from row to row; product of shape[1..] unless a view
+    bool inner;       // of a block of the tape, which moves it (tensor/block.h)
     bool wants_grad;
     cla_tensor *grad; // made at the first request
     bool grad_filled; // grad holds a gradient: add to it; else write
@@ -232,6 +233,12 @@ size_t cla_tape_first_use(const cla_tape *tape, const cla_tensor *t);
  * own. Errors: CLA_E_USAGE (what made x has run backward: the gradient would go no
  * further), CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_grad_make(const char *who, cla_tape *tape, cla_tensor *x);
+
+/* tape.c: makes the gradient of x, a result of the tape, where x lies. */
+cla_status cla_tape_gradient(cla_tape *tape, cla_tensor *x);
+
+/* block.c: forgets the blocks of a tape. */
+void cla_tape_close_block(cla_tape *tape);
 
 /* Returns the gradient of a result, or NULL if none has reached it: then there is
  * nothing to do. */
