@@ -120,7 +120,7 @@ static cla_status take_weights(cla_task *task, const char *path, cla_weights wei
     cla_st_file f;
     CLA_TRY(cla_state_open(&f, path, false));
     task->params.weights = cla_weights_dtype(weights, &f);
-    task->params.infers = true;
+    task->params.infers = task->params.loads = true;
     cla_status status = cla_params_build(&task->params, task->rt, task->seed);
     status = status ? status : cla_checkpoint_take(&f, path, &task->params);
     cla_st_close(&f);
