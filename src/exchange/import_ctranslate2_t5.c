@@ -1,4 +1,5 @@
-/* import_ctranslate2_t5.c - reads T5, mT5 and MADLAD-400 from CTranslate2's model.bin. */
+/* import_ctranslate2_t5.c - reads T5, mT5 and MADLAD-400 from CTranslate2's model.bin.
+ */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>

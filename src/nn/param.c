@@ -289,7 +289,7 @@ cla_status cla_params_build(cla_params *params, cla_runtime *rt, uint32_t seed)
         bytes += bytes_of(params, &params->list[i]);
     }
     CLA_TRY(cla_memory_new(&params->values, rt, bytes));
-    // to fill a block that is written next would take its memory before the file's is free
+    // filling what is written next would take its memory before the file's is free
     CLA_TRY(params->loads ? clear_rooms(params)
                           : cla_memory_fill(rt, &params->values, 0));
     params->order = (cla_order){ .owner = params, .restore = restore };

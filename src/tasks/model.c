@@ -176,8 +176,9 @@ cla_status cla_model_option(const char *who, const char *name, int64_t value,
 
 /* ---- copies on shares of the device ------------------------------------------- */
 
-/* Returns the number of workers that suits a model's device. A large model has none: one
- * product of it keeps all cores busy, and each copy would read weights of its own. */
+/* Returns the number of workers that suits a model's device. A large model has none:
+ * one product of it keeps all cores busy, and each copy would read weights of its own.
+ */
 static int fitting(const cla_model *m)
 {
     enum { MOST = 8, LARGE = 1 << 29 }; // LARGE: bytes

@@ -27,7 +27,7 @@ import argos_models
 import m2m_models
 import marian_models
 import t5_models
-from ct2 import LONGEST, clear_padding, fixed, load_as_float32
+from ct2 import LONGEST, clear_padding, cut_marian, fixed, load_as_float32
 from peer import Tally, clattn, cut_alike, scored_pieces
 
 MODELS, LINES = 18, 25
@@ -53,9 +53,6 @@ class Other:
         self.kind, self.pair = kind, pair
         self.source, self.target = (sentencepiece.SentencePieceProcessor(model_file=str(x))
                                     for x in models)
-
-    def cut(self, line):
-        return self.source.encode(line, out_type=str)
 
     def translate(self, pieces, beam, penalty):
         prefix = None
@@ -151,7 +148,7 @@ def sources_of(program, tally, kind, model, other, lines):
     """The pieces of each line: clattn's own, where source and target have one model."""
     texts = [t5_models.tagged(x, "de" if kind == "madlad" else None) for x in lines]
     if kind == "marian":
-        return [other.cut(x) for x in texts]
+        return [cut_marian(other.source, x)[:-1] for x in texts]
     said = scored_pieces(program, model, lines, texts, *CHOSEN.get(kind, []),
                          first=other.pair and other.pair[1])
     rows = [[x for x, _ in row[:-1]] for row in said]

@@ -63,7 +63,8 @@ def compare(program, tally, folder, form, tokens, network):
 
 
 def is_bpe(folder):
-    """transformers reads NLLB's model of SentencePiece as one of byte pairs, as it is."""
+    """transformers reads NLLB's model of SentencePiece as one of byte pairs, and mBART's as a
+    unigram model, as they are."""
     model = sentencepiece_model_pb2.ModelProto()
     model.ParseFromString((folder / "sentencepiece.bpe.model").read_bytes())
     return model.trainer_spec.model_type == model.trainer_spec.BPE
@@ -84,7 +85,7 @@ def compare_exported(program, tally, folder, form, tokens):
     for line in page(tally.draw(folder.name))[:LINES]:
         ids = tokens.encode(line, m2m_models.token_of(form, pair[0]))
         at = f"{line!r}, {json.dumps(form)}"
-        if form["family"] == "m2m100" or is_bpe(exported):
+        if form["family"] == "m2m100" or is_bpe(exported) == (form["family"] == "nllb"):
             tally.compare(f"{form['family']}: exported tokenizer", tokenizer(line).input_ids, ids,
                           at)
         with torch.no_grad():
