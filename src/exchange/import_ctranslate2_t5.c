@@ -98,9 +98,9 @@ static cla_status read_heads(const ct2_folder *f)
     int64_t all = 0;
     CLA_TRY(cla_ct2_shape(f, name, &(int64_t){ 0 }, &all));
     f->m->head_width = (int)(all / f->m->heads);
-    return all % f->m->heads
-               ? cla_ct2_wrong(f, name, "is not divided by the number of heads")
-               : CLA_OK;
+    return (int64_t)f->m->head_width * f->m->heads == all
+               ? CLA_OK
+               : cla_ct2_wrong(f, name, "is not divided by the number of heads");
 }
 
 cla_status cla_ct2_t5_sizes(ct2_folder *f)

@@ -236,6 +236,7 @@ static cla_status add_learned(ct2_folder *f, const char *stack)
     f->m->max_positions = (int)rows;
     CLA_TRY(cla_ct2_take(f, from, rows, D, &numbers));
     const cla_status status = cla_made_add(&f->m->made, to, rows + UNUSED, D, &made);
+    assert(status || (made && numbers));
     if (!status) {
         memcpy(made + UNUSED * D, numbers, (size_t)(rows * D) * sizeof *made);
     }

@@ -181,10 +181,10 @@ cla_status cla_model_option(const char *who, const char *name, int64_t value,
  */
 static int fitting(const cla_model *m)
 {
-    enum { MOST = 8, LARGE = 1 << 29 }; // LARGE: bytes
+    enum { MOST = 8, LARGE = 1 << 27 }; // LARGE: numbers in all parameters
     const cla_device *device = cla_runtime_device(m->rt);
     const uint64_t bytes = cla_runtime_peak_bytes(m->rt);
-    if (device->kind != CLA_DEVICE_CPU || bytes > LARGE) {
+    if (device->kind != CLA_DEVICE_CPU || m->task->params.size > LARGE) {
         return 1;
     }
     int count = device->compute_units < MOST ? device->compute_units : MOST;
