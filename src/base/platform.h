@@ -108,6 +108,9 @@ bool cla_os_lock(int fd);
  * shorter meanwhile. Returns NULL, with errno. */
 void *cla_os_map(int fd, size_t size);
 void cla_os_unmap(void *memory, size_t size);
+/* Gives the whole pages within memory of this process back to the system, where it has
+ * such a call. Their content is undefined until they are written again. */
+void cla_os_discard(void *memory, size_t size);
 /* Opens both ends of a pipe: [0] to read, [1] to write. */
 bool cla_os_pipe(int ends[2]);
 

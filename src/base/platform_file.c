@@ -88,6 +88,16 @@ void cla_os_unmap(void *memory, size_t size)
     munmap(memory, size);
 }
 
+void cla_os_discard(void *memory, size_t size)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t from = ((uintptr_t)memory + page - 1) / page * page;
+    const uintptr_t to = ((uintptr_t)memory + size) / page * page;
+    if (from < to) {
+        madvise((char *)memory + (from - (uintptr_t)memory), to - from, MADV_DONTNEED);
+    }
+}
+
 bool cla_os_pipe(int ends[2])
 {
     return pipe2(ends, O_CLOEXEC) == 0;

@@ -173,6 +173,12 @@ void cla_os_unmap(void *memory, size_t size)
     UnmapViewOfFile(memory);
 }
 
+void cla_os_discard(void *memory, size_t size)
+{
+    (void)memory;
+    (void)size;
+}
+
 bool cla_os_pipe(int ends[2])
 {
     return _pipe(ends, 1 << 16, _O_BINARY | _O_NOINHERIT) == 0;

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/half.h"
 #include "base/json.h"
+#include "base/platform.h"
 #include "base/seal.h"
 
 enum { PREFIX_BYTES = 8, MAX_RANK = 8, ALIGNMENT = 8 };
@@ -310,6 +311,15 @@ void cla_st_close(cla_st_file *file)
     free(file->bytes);
     free(file->unpacked);
     *file = (cla_st_file){ 0 };
+}
+
+void cla_st_release(const cla_st_tensor *t)
+{
+    enum { WORTH = 1 << 18 }; // bytes: small ones are not worth a call
+    const size_t bytes = (size_t)(t->size * cla_st_dtypes[t->dtype].bytes);
+    if (bytes >= WORTH) {
+        cla_os_discard((void *)t->data, bytes);
+    }
 }
 
 const cla_st_tensor *cla_st_find(const cla_st_file *file, const char *name)

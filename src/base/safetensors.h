@@ -48,6 +48,9 @@ typedef struct cla_st_file {
  * Errors: CLA_E_INPUT (naming path, tensor and numbers), CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_st_open(cla_st_file *file, const char *path);
 void cla_st_close(cla_st_file *file);
+/* Gives the memory of a tensor's numbers back to the system where that pays. They are
+ * undefined from then on; those of the other tensors stay. */
+void cla_st_release(const cla_st_tensor *tensor);
 const cla_st_tensor *cla_st_find(const cla_st_file *file, const char *name);
 /* Converts a tensor of floats of 32 or 16 bits or 8-bit integers to floats, without
  * scales, in out [t->size]. */

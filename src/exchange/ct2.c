@@ -22,11 +22,15 @@ cla_status cla_ct2_add_tensor(ct2_file *file, const cla_st_tensor *tensor)
 
 cla_status cla_ct2_add_whole(ct2_file *file, const char *name, int type, int value)
 {
-    return add(file, &(ct2_entry){ .name = name,
-                                   .type = type,
-                                   .bytes = type == CT2_I16 ? 2 : 1,
-                                   .value = { (unsigned char)(value & 0xff),
-                                              (unsigned char)(value >> 8 & 0xff) } });
+    ct2_entry e = { .name = name,
+                    .type = type,
+                    .bytes = type == CT2_I32   ? 4
+                             : type == CT2_I16 ? 2
+                                               : 1 };
+    for (int i = 0; i < e.bytes; i++) {
+        e.value[i] = (unsigned char)((unsigned)value >> (8 * i) & 0xff);
+    }
+    return add(file, &e);
 }
 
 cla_status cla_ct2_add_real(ct2_file *file, const char *name, float value)

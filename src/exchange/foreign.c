@@ -187,19 +187,26 @@ cla_status cla_foreign_add_rows(const foreign *f, cla_made *made, const char *fr
     return CLA_OK;
 }
 
+cla_status cla_foreign_add_same(const foreign *f, cla_made *made, const char *from,
+                                const char *to, int64_t rows, int64_t columns)
+{
+    float *numbers = NULL, *copy = NULL;
+    CLA_TRY(cla_made_add(made, to, rows, columns, &copy));
+    CLA_TRY(cla_foreign_take(f, from, &numbers));
+    memcpy(copy, numbers, (size_t)((rows ? rows : 1) * columns) * sizeof *copy);
+    free(numbers);
+    return CLA_OK;
+}
+
 cla_status cla_foreign_add_norm(const foreign *f, cla_made *made, const char *from,
                                 const char *gain, const char *bias)
 {
     const char *const ends[][2] = { { "gain", gain }, { "bias", bias } };
-    const int64_t D = f->t->config.coder.model;
     for (int i = 0; i < 2; i++) {
         char name[NAME];
-        float *numbers = NULL, *to = NULL;
         snprintf(name, sizeof name, "%s.%s", from, ends[i][0]);
-        CLA_TRY(cla_made_add(made, ends[i][1], 0, D, &to));
-        CLA_TRY(cla_foreign_take(f, name, &numbers));
-        memcpy(to, numbers, (size_t)D * sizeof *to);
-        free(numbers);
+        CLA_TRY(cla_foreign_add_same(f, made, name, ends[i][1], 0,
+                                     f->t->config.coder.model));
     }
     return CLA_OK;
 }

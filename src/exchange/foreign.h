@@ -54,6 +54,10 @@ cla_status cla_foreign_add_linear(const foreign *f, cla_made *made,
 cla_status cla_foreign_add_rows(const foreign *f, cla_made *made, const char *from,
                                 const char *to, const int32_t *row, int64_t rows);
 
+/* Adds a tensor as it is: [rows,columns], rows 0: a vector. */
+cla_status cla_foreign_add_same(const foreign *f, cla_made *made, const char *from,
+                                const char *to, int64_t rows, int64_t columns);
+
 /* Adds the gain and the bias of the layer norm `from`. */
 cla_status cla_foreign_add_norm(const foreign *f, cla_made *made, const char *from,
                                 const char *gain, const char *bias);

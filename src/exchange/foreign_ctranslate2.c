@@ -1,11 +1,10 @@
 /* foreign_ctranslate2.c - writes a translator as a CTranslate2 folder, as the
  * converters of its release 4 do. */
+#include "exchange/foreign_ctranslate2.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "exchange/ct2.h"
-#include "exchange/foreign.h"
 
 /* A logit with probability 0 in the softmax, which float16 can hold. */
 static const float NEVER = -6e4f;
@@ -67,6 +66,16 @@ static void place(const layout *l, float *to, const float *from, int64_t pieces,
     }
 }
 
+cla_status cla_ct2_add_token(const foreign *f, json_t *tokens, size_t piece,
+                             const char *token)
+{
+    return json_array_append_new(tokens, json_string(token))
+               ? cla_fail(CLA_E_INPUT,
+                          "%s: piece %zu is not UTF-8, or there is no memory", f->run,
+                          piece)
+               : CLA_OK;
+}
+
 static cla_status write_vocab(const layout *l, cla_publish *p, const char *name,
                               const cla_vocab *vocab, int64_t pieces)
 {
@@ -76,11 +85,10 @@ static cla_status write_vocab(const layout *l, cla_publish *p, const char *name,
         char unused[FOREIGN_UNUSED];
         const size_t at = (size_t)i + 1 < vocab->count ? (size_t)i + 1 : CLA_PAD;
         const char *token = cla_foreign_token(vocab, at, &next, unused);
-        if (json_array_append_new(tokens, json_string(token))) {
+        const cla_status status = cla_ct2_add_token(l->f, tokens, at, token);
+        if (status) {
             json_decref(tokens);
-            return cla_fail(CLA_E_INPUT,
-                            "%s: piece %zu is not UTF-8, or there is no memory",
-                            l->f->run, at);
+            return status;
         }
     }
     return cla_foreign_write_json(p, name, tokens);
@@ -193,12 +201,38 @@ static cla_status add_bias(writer *w)
     return CLA_OK;
 }
 
+/* Adds the positions of both stacks: sines are one table; those of mBART are learned,
+ * and norms of the embeddings follow them. */
+static cla_status add_positions(writer *w)
+{
+    static const char *const stacks[] = { "decoder", "encoder" };
+    const foreign *f = w->l->f;
+    const transformer_config *c = &f->t->config;
+    static const char sines[] = "decoder/position_encodings/encodings";
+    char from[NAME], to[NAME], gain[NAME], bias[NAME];
+    if (c->positions != TRANSFORMER_LEARNED) {
+        CLA_TRY(cla_foreign_add_positions(f, &w->made, sines));
+        return cla_ct2_add_alias(&w->file, "encoder/position_encodings/encodings",
+                                 sines);
+    }
+    for (int i = 0; i < 2; i++) {
+        snprintf(from, sizeof from, "%s.positions", stacks[i]);
+        snprintf(to, sizeof to, "%s/position_encodings/encodings", stacks[i]);
+        CLA_TRY(cla_foreign_add_same(f, &w->made, from, to, c->max_positions,
+                                     c->coder.model));
+        snprintf(from, sizeof from, "%s.embedding_norm", stacks[i]);
+        snprintf(gain, sizeof gain, "%s/layernorm_embedding/gamma", stacks[i]);
+        snprintf(bias, sizeof bias, "%s/layernorm_embedding/beta", stacks[i]);
+        CLA_TRY(cla_foreign_add_norm(f, &w->made, from, gain, bias));
+    }
+    return CLA_OK;
+}
+
 static cla_status add_tables(writer *w)
 {
     static const char decoder[] = "decoder/embeddings/weight",
                       encoder[] = "encoder/embeddings_0/weight",
-                      output[] = "decoder/projection/weight",
-                      positions[] = "decoder/position_encodings/encodings";
+                      output[] = "decoder/projection/weight";
     const int tied = w->l->f->t->config.tied;
     CLA_TRY(add_table(w, "target.table", decoder, w->l->target));
     CLA_TRY(tied == TRANSFORMER_TIED_ALL
@@ -207,25 +241,28 @@ static cla_status add_tables(writer *w)
     CLA_TRY(tied == TRANSFORMER_SEPARATE
                 ? add_table(w, "output.table", output, w->l->target)
                 : cla_ct2_add_alias(&w->file, output, decoder));
-    CLA_TRY(cla_foreign_add_positions(w->l->f, &w->made, positions));
-    CLA_TRY(
-        cla_ct2_add_alias(&w->file, "encoder/position_encodings/encodings", positions));
+    CLA_TRY(add_positions(w));
     return add_bias(w);
+}
+
+int cla_ct2_activation(cla_activation activation)
+{
+    static const int numbers[] = {
+        [CLA_NONE] = -1, [CLA_RELU] = 0, [CLA_TANH] = 5,      [CLA_SIGMOID] = 6,
+        [CLA_GELU] = 3,  [CLA_SILU] = 2, [CLA_GELU_TANH] = 1,
+    };
+    return numbers[activation];
 }
 
 static cla_status add_scalars(writer *w)
 {
-    static const int activations[] = {
-        // numbers of CTranslate2, which needs one
-        [CLA_NONE] = -1, [CLA_RELU] = 0, [CLA_TANH] = 5,      [CLA_SIGMOID] = 6,
-        [CLA_GELU] = 3,  [CLA_SILU] = 2, [CLA_GELU_TANH] = 1,
-    };
     const transformer_config *c = &w->l->f->t->config;
+    const int activation = cla_ct2_activation(c->coder.activation);
     const struct {
         const char *name;
         int type, value;
     } all[] = {
-        { "decoder/activation", CT2_I8, activations[c->coder.activation] },
+        { "decoder/activation", CT2_I8, activation },
         { "decoder/alibi", CT2_I8, 0 },
         { "decoder/alibi_use_positive_positions", CT2_I8, 0 },
         { "decoder/alignment_heads", CT2_I16, 1 },
@@ -234,7 +271,7 @@ static cla_status add_scalars(writer *w)
         { "decoder/pre_norm", CT2_I8, c->coder.pre_norm },
         { "decoder/scale_alibi", CT2_I8, 0 },
         { "decoder/start_from_zero_embedding", CT2_I8, w->l->zero_start },
-        { "encoder/activation", CT2_I8, activations[c->coder.activation] },
+        { "encoder/activation", CT2_I8, activation },
         { "encoder/embeddings_merge", CT2_I8, 0 },
         { "encoder/multi_query_attention", CT2_I8, 0 },
         { "encoder/num_heads", CT2_I16, c->coder.heads },
@@ -250,31 +287,37 @@ static cla_status add_scalars(writer *w)
 
 /* ---- the file ---------------------------------------------------------------- */
 
-static cla_status make(writer *w, bool half, cla_text *out)
+cla_status cla_ct2_save(const foreign *f, cla_publish *p, cla_made *made,
+                        ct2_file *file, bool half)
+{
+    cla_text out = { 0 };
+    cla_status status = CLA_OK;
+    for (size_t i = 0; i < made->count && !status; i++) {
+        status = half ? cla_made_halve(&made->tensors[i], f->path) : CLA_OK;
+        status = status ? status : cla_ct2_add_tensor(file, &made->tensors[i]);
+    }
+    status = status ? status : cla_ct2_format(file, &out);
+    status = status ? status : cla_foreign_write(p, "model.bin", out.data, out.size);
+    cla_text_free(&out);
+    return status;
+}
+
+static cla_status make(writer *w)
 {
     const transformer_config *c = &w->l->f->t->model.config;
     CLA_TRY(add_tables(w));
     CLA_TRY(add_layers(w, "encoder", c->layers));
     CLA_TRY(add_layers(w, "decoder", c->decoder_layers));
-    CLA_TRY(add_scalars(w));
-    for (size_t i = 0; i < w->made.count && half; i++) {
-        CLA_TRY(cla_made_halve(&w->made.tensors[i], w->l->f->path));
-    }
-    for (size_t i = 0; i < w->made.count; i++) {
-        CLA_TRY(cla_ct2_add_tensor(&w->file, &w->made.tensors[i]));
-    }
-    return cla_ct2_format(&w->file, out);
+    return add_scalars(w);
 }
 
 static cla_status write_weights(const layout *l, cla_publish *p, bool half,
                                 int64_t *numbers)
 {
     writer w = { .l = l };
-    cla_text out = { 0 };
-    cla_status status = make(&w, half, &out);
+    cla_status status = make(&w);
     *numbers = w.made.numbers;
-    status = status ? status : cla_foreign_write(p, "model.bin", out.data, out.size);
-    cla_text_free(&out);
+    status = status ? status : cla_ct2_save(l->f, p, &w.made, &w.file, half);
     cla_ct2_free(&w.file);
     cla_made_free(&w.made);
     return status;
@@ -282,17 +325,15 @@ static cla_status write_weights(const layout *l, cla_publish *p, bool half,
 
 /* ---- settings ---------------------------------------------------------------- */
 
-static cla_status write_settings(const layout *l, cla_publish *p)
+cla_status cla_ct2_write_settings(const foreign *f, cla_publish *p, const char *first,
+                                  const char *start, double usual)
 {
-    const double epsilon = l->f->t->config.coder.norm_epsilon;
-    json_t *norm = epsilon == 1e-5 ? json_null() : json_real(epsilon);
-    const char *start =
-        cla_special_names[l->f->t->config.start_pad && !l->zero_start ? CLA_PAD
-                                                                      : CLA_EOS];
+    const double epsilon = f->t->config.coder.norm_epsilon;
+    json_t *norm = epsilon == usual ? json_null() : json_real(epsilon);
     return cla_foreign_write_json(
         p, "config.json",
         json_pack("{s:b, s:b, s:s, s:s, s:s, s:o, s:b, s:s}", "add_source_bos", 0,
-                  "add_source_eos", 0, "bos_token", "<s>", "decoder_start_token", start,
+                  "add_source_eos", 0, "bos_token", first, "decoder_start_token", start,
                   "eos_token", cla_special_names[CLA_EOS], "layer_norm_epsilon", norm,
                   "multi_query_attention", 0, "unk_token", cla_special_names[CLA_UNK]));
 }
@@ -301,10 +342,14 @@ cla_status cla_foreign_ctranslate2(const foreign *f, cla_publish *p, bool half,
                                    int64_t *numbers)
 {
     layout l;
+    if (f->t->languages == TRANSLATION_TAG) {
+        return cla_foreign_ctranslate2_t5(f, p, half, numbers);
+    }
     CLA_TRY(cla_transformer_check_format(&f->t->config, &f->settings,
                                          TRANSFORMER_CTRANSLATE2, false));
     CLA_TRY(make_layout(&l, f));
     CLA_TRY(write_weights(&l, p, half, numbers));
     CLA_TRY(write_pieces(&l, p));
-    return write_settings(&l, p);
+    const int start = f->t->config.start_pad && !l.zero_start ? CLA_PAD : CLA_EOS;
+    return cla_ct2_write_settings(f, p, "<s>", cla_special_names[start], 1e-5);
 }

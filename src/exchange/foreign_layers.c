@@ -131,7 +131,8 @@ static json_t *sizes(const huggingface *h)
         "decoder_attention_heads", c->coder.heads, "encoder_ffn_dim", c->coder.inner,
         "decoder_ffn_dim", c->coder.inner, "encoder_layers", c->layers,
         "num_hidden_layers", c->layers, "decoder_layers", c->decoder_layers,
-        "max_position_embeddings", cla_foreign_positions(h->f), "vocab_size",
+        "max_position_embeddings",
+        c->max_positions ? c->max_positions : cla_foreign_positions(h->f), "vocab_size",
         (json_int_t)h->rows, "decoder_vocab_size", (json_int_t)h->rows);
 }
 

@@ -1,10 +1,12 @@
-/* foreign_m2m.c - writes a translator as a Hugging Face folder: M2M-100 and NLLB. */
+/* foreign_m2m.c - writes a translator as a Hugging Face folder: M2M-100, NLLB and
+ * mBART-50. */
 #include <stdio.h>
 #include <string.h>
 
 #include "exchange/foreign_huggingface.h"
 
 enum { BOS, PAD, END, UNK, OWN }; // fairseq's tokens, by their numbers
+enum { NAME = 64 };
 
 /* The order of the rows in the other program: fairseq's own, pieces, languages, <mask>,
  * rows without a token. */
@@ -19,9 +21,15 @@ static const cla_vocab *vocab_of(const layout *l)
     return &l->f->t->source.vocab;
 }
 
+static bool is_mbart(const layout *l)
+{
+    return l->f->t->languages == TRANSLATION_MBART;
+}
+
 static cla_status refuse(const layout *l, const char *what)
 {
-    return cla_fail(CLA_E_INPUT, "%s: %s: M2M-100 has no such models", l->f->run, what);
+    return cla_fail(CLA_E_INPUT, "%s: %s: %s has no such models", l->f->run, what,
+                    is_mbart(l) ? "mBART-50" : "M2M-100");
 }
 
 /* ---- rows -------------------------------------------------------------------- */
@@ -109,10 +117,44 @@ static cla_status add_tables(const layout *l, cla_made *made)
     return all ? CLA_OK : add_table(l, made, "output.table", "lm_head.weight");
 }
 
+/* Adds the positions of mBART, behind two rows that no text has, the norms of its
+ * embeddings, and its output bias. */
+static cla_status add_learned(const layout *l, cla_made *made)
+{
+    static const char *const stacks[] = { "encoder", "decoder" };
+    enum { UNUSED = 2 };
+    const transformer_config *c = &l->f->t->config;
+    const int64_t D = c->coder.model, rows = c->max_positions;
+    float *from = NULL, *to = NULL;
+    for (int i = 0; i < 2; i++) {
+        char name[NAME], gain[NAME], bias[NAME];
+        snprintf(name, sizeof name, "model.%s.embed_positions.weight", stacks[i]);
+        CLA_TRY(cla_made_add(made, name, rows + UNUSED, D, &to));
+        snprintf(name, sizeof name, "%s.positions", stacks[i]);
+        CLA_TRY(cla_foreign_take(l->f, name, &from));
+        memcpy(to + UNUSED * D, from, (size_t)(rows * D) * sizeof *to);
+        free(from);
+        snprintf(name, sizeof name, "%s.embedding_norm", stacks[i]);
+        snprintf(gain, sizeof gain, "model.%s.layernorm_embedding.weight", stacks[i]);
+        snprintf(bias, sizeof bias, "model.%s.layernorm_embedding.bias", stacks[i]);
+        CLA_TRY(cla_foreign_add_norm(l->f, made, name, gain, bias));
+    }
+    CLA_TRY(cla_made_add(made, "final_logits_bias", 1, l->rows, &to));
+    if (c->output_bias) {
+        CLA_TRY(cla_foreign_take(l->f, "output.bias", &from));
+        for (int64_t i = 0; i < l->rows; i++) {
+            to[i] = from[l->row[i]];
+        }
+        free(from);
+    }
+    return CLA_OK;
+}
+
 static cla_status add_all(const layout *l, cla_made *made)
 {
     const foreign *f = l->f;
     CLA_TRY(add_tables(l, made));
+    CLA_TRY(is_mbart(l) ? add_learned(l, made) : CLA_OK);
     CLA_TRY(cla_huggingface_layers(f, made));
     CLA_TRY(cla_foreign_add_norm(f, made, "encoder.norm",
                                  "model.encoder.layer_norm.weight",
@@ -176,23 +218,29 @@ static json_t *describe_added(const layout *l)
 
 static cla_status write_tokenizer(const layout *l, cla_publish *p)
 {
-    enum { WMT21 = 8, ALL = 100 };
+    enum { WMT21 = 8, MBART50 = 52, ALL = 100 };
     const translation *t = l->f->t;
     const cla_text *codes = &t->source.codes;
-    const bool nllb = t->languages == TRANSLATION_NLLB;
-    if (!nllb && l->languages != ALL && l->languages != WMT21) {
+    const bool nllb = t->languages == TRANSLATION_NLLB, mbart = is_mbart(l);
+    if (mbart && l->languages != MBART50) {
+        return refuse(l, "has another number of languages than 52");
+    }
+    if (!nllb && !mbart && l->languages != ALL && l->languages != WMT21) {
         return refuse(l, "has neither 100 languages nor 8");
     }
-    CLA_TRY(nllb ? CLA_OK : write_vocab(l, p));
+    CLA_TRY(nllb || mbart ? CLA_OK : write_vocab(l, p));
     CLA_TRY(cla_foreign_write(p, "sentencepiece.bpe.model", codes->data, codes->size));
-    json_t *all = json_pack(
-        "{s:s, s:s, s:s, s:i, s:o*, s:s*}", "tokenizer_class",
-        nllb ? "NllbTokenizer" : "M2M100Tokenizer", "src_lang", t->source_name,
-        "tgt_lang", t->target_name, "model_max_length", cla_foreign_positions(l->f),
-        "added_tokens_decoder", nllb ? describe_added(l) : NULL, "language_codes",
-        nllb                    ? NULL
-        : l->languages == WMT21 ? "wmt21"
-                                : "m2m100");
+    json_t *all = json_pack("{s:s, s:s, s:s, s:i, s:o*, s:s*}", "tokenizer_class",
+                            nllb    ? "NllbTokenizer"
+                            : mbart ? "MBart50Tokenizer"
+                                    : "M2M100Tokenizer",
+                            "src_lang", t->source_name, "tgt_lang", t->target_name,
+                            "model_max_length", cla_foreign_positions(l->f),
+                            "added_tokens_decoder", nllb ? describe_added(l) : NULL,
+                            "language_codes",
+                            nllb || mbart           ? NULL
+                            : l->languages == WMT21 ? "wmt21"
+                                                    : "m2m100");
     return cla_foreign_write_json(p, "tokenizer_config.json", all);
 }
 
@@ -201,8 +249,9 @@ static cla_status write_tokenizer(const layout *l, cla_publish *p)
 static cla_status check(const layout *l)
 {
     const transformer_config *c = &l->f->t->config;
-    CLA_TRY(
-        cla_transformer_check_format(c, &l->f->settings, TRANSFORMER_M2M100, false));
+    CLA_TRY(cla_transformer_check_format(
+        c, &l->f->settings, is_mbart(l) ? TRANSFORMER_MBART : TRANSFORMER_M2M100,
+        false));
     return c->tied != TRANSFORMER_TIED_OUTPUT
                ? CLA_OK
                : refuse(l, "has a table for each language, which is its output layer");
@@ -212,8 +261,9 @@ static cla_status write_all(const layout *l, cla_publish *p, bool half,
                             int64_t *numbers)
 {
     const huggingface h = { .f = l->f,
-                            .type = "m2m_100",
-                            .network = "M2M100ForConditionalGeneration",
+                            .type = is_mbart(l) ? "mbart" : "m2m_100",
+                            .network = is_mbart(l) ? "MBartForConditionalGeneration"
+                                                   : "M2M100ForConditionalGeneration",
                             .rows = l->rows,
                             .start = END,
                             .end = END,

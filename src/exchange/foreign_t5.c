@@ -1,5 +1,7 @@
 /* foreign_t5.c - writes a translator as a Hugging Face folder: T5 1.1, mT5 and
  * MADLAD-400, which are one network for transformers. */
+#include "exchange/foreign_t5.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -8,21 +10,12 @@
 
 enum { NAME = 96 };
 
-/* The order of the rows in the other program: the pieces of SentencePiece, other
- * tokens, rows without a token. */
-typedef struct layout {
-    const foreign *f;
-    int32_t *row; // [rows] the piece of clattn
-    int64_t rows, numbered;
-    int special[CLA_SPECIALS]; // their rows
-} layout;
-
-static const cla_vocab *vocab_of(const layout *l)
+static const cla_vocab *vocab_of(const t5_layout *l)
 {
     return &l->f->t->source.vocab;
 }
 
-static cla_status refuse(const layout *l, const char *what)
+static cla_status refuse(const t5_layout *l, const char *what)
 {
     return cla_fail(CLA_E_INPUT, "%s: %s: T5 has no such models", l->f->run, what);
 }
@@ -30,7 +23,7 @@ static cla_status refuse(const layout *l, const char *what)
 /* ---- rows -------------------------------------------------------------------- */
 
 /* Places a piece of clattn in the next row. */
-static void place(layout *l, bool *placed, int32_t piece)
+static void place(t5_layout *l, bool *placed, int32_t piece)
 {
     if (piece < CLA_SPECIALS) {
         l->special[piece] = (int)l->rows;
@@ -41,7 +34,7 @@ static void place(layout *l, bool *placed, int32_t piece)
 
 /* Returns the piece of this name that is not placed yet, or -1. Where padding is no
  * piece of the model, a piece that the vocabulary lacks became it. */
-static int32_t piece_of(const layout *l, const bool *placed, const char *name)
+static int32_t piece_of(const t5_layout *l, const bool *placed, const char *name)
 {
     const cla_vocab *v = vocab_of(l);
     for (size_t i = 0; i < v->count; i++) {
@@ -52,14 +45,15 @@ static int32_t piece_of(const layout *l, const bool *placed, const char *name)
     return placed[CLA_PAD] ? -1 : CLA_PAD;
 }
 
-static cla_status place_model(layout *l, bool *placed, const cla_text *pieces)
+static cla_status place_model(t5_layout *l, bool *placed)
 {
-    const char *at = pieces->data, *end = at + pieces->size;
+    const char *at = l->pieces.data, *end = at + l->pieces.size;
     for (; at < end; at += strlen(at) + 1) {
         const int32_t piece = piece_of(l, placed, at);
         if (piece < 0) {
             return refuse(l, "lacks pieces of its SentencePiece model");
         }
+        l->pad = piece == CLA_PAD ? at : l->pad;
         place(l, placed, piece);
     }
     l->numbered = l->rows;
@@ -67,7 +61,7 @@ static cla_status place_model(layout *l, bool *placed, const cla_text *pieces)
 }
 
 /* Places what the model does not have: tokens first, then rows without one. */
-static cla_status place_rest(layout *l, bool *placed)
+static cla_status place_rest(t5_layout *l, bool *placed)
 {
     const cla_vocab *v = vocab_of(l);
     for (int nameless = 0; nameless < 2; nameless++) {
@@ -80,43 +74,37 @@ static cla_status place_rest(layout *l, bool *placed)
     return l->rows == (int64_t)v->count ? CLA_OK : refuse(l, "has other pieces");
 }
 
-static cla_status make_layout(layout *l, const foreign *f)
+cla_status cla_t5_layout(t5_layout *l, const foreign *f)
 {
-    *l = (layout){ .f = f };
+    *l = (t5_layout){ .f = f, .pad = cla_special_names[CLA_PAD] };
     const cla_vocab *v = vocab_of(l);
-    cla_text pieces = { 0 };
     bool *placed = NULL;
+    CLA_TRY(cla_transformer_check_format(&f->t->config, &f->settings, TRANSFORMER_T5,
+                                         false));
     if (!f->joint || f->t->source.kind != CLA_PIECES_MODEL) {
         return refuse(l, "has two vocabularies, or no SentencePiece model");
     }
     CLA_TRY(cla_alloc(&l->row, 2 * v->count, sizeof *l->row));
     cla_status status = cla_alloc(&placed, v->count, sizeof *placed);
-    status = status ? status : cla_sentencepiece_list(f->t->source.model, &pieces);
-    status = status ? status : place_model(l, placed, &pieces);
+    status = status ? status : cla_sentencepiece_list(f->t->source.model, &l->pieces);
+    status = status ? status : place_model(l, placed);
     status = status ? status : place_rest(l, placed);
     free(placed);
-    cla_text_free(&pieces);
     return status;
+}
+
+void cla_t5_layout_free(t5_layout *l)
+{
+    free(l->row);
+    cla_text_free(&l->pieces);
 }
 
 /* ---- weights ----------------------------------------------------------------- */
 
-static cla_status add_table(const layout *l, cla_made *made, const char *from,
+static cla_status add_table(const t5_layout *l, cla_made *made, const char *from,
                             const char *to)
 {
     return cla_foreign_add_rows(l->f, made, from, to, l->row, l->rows);
-}
-
-/* Adds a tensor as it is: [rows,columns], rows 0: a vector. */
-static cla_status add_same(const foreign *f, cla_made *made, const char *from,
-                           const char *to, int64_t rows, int64_t columns)
-{
-    float *numbers = NULL, *copy = NULL;
-    CLA_TRY(cla_made_add(made, to, rows, columns, &copy));
-    CLA_TRY(cla_foreign_take(f, from, &numbers));
-    memcpy(copy, numbers, (size_t)((rows ? rows : 1) * columns) * sizeof *copy);
-    free(numbers);
-    return CLA_OK;
 }
 
 static int64_t width_of(const coder_config *c, char kind)
@@ -147,7 +135,7 @@ static cla_status add_block(const foreign *f, cla_made *made, const char *stack,
         snprintf(from, sizeof from, "%s.%d.%s.gain", stack, i, n->name);
         snprintf(to, sizeof to, "%s.block.%d.layer.%d.layer_norm.weight", stack, i,
                  cla_t5_layer(n->layer, decoder));
-        CLA_TRY(add_same(f, made, from, to, 0, c->model));
+        CLA_TRY(cla_foreign_add_same(f, made, from, to, 0, c->model));
     }
     return CLA_OK;
 }
@@ -163,14 +151,14 @@ static cla_status add_stack(const foreign *f, cla_made *made, const char *stack,
     snprintf(from, sizeof from, "%s.buckets", stack);
     snprintf(to, sizeof to,
              "%s.block.0.layer.0.SelfAttention.relative_attention_bias.weight", stack);
-    CLA_TRY(add_same(f, made, from, to, c->buckets, c->heads));
+    CLA_TRY(cla_foreign_add_same(f, made, from, to, c->buckets, c->heads));
     snprintf(from, sizeof from, "%s.norm.gain", stack);
     snprintf(to, sizeof to, "%s.final_layer_norm.weight", stack);
-    return add_same(f, made, from, to, 0, c->model);
+    return cla_foreign_add_same(f, made, from, to, 0, c->model);
 }
 
-static cla_status write_weights(const layout *l, const huggingface *h, cla_publish *p,
-                                int64_t *numbers)
+static cla_status write_weights(const t5_layout *l, const huggingface *h,
+                                cla_publish *p, int64_t *numbers)
 {
     const foreign *f = l->f;
     const transformer_config *c = &f->t->model.config;
@@ -190,7 +178,7 @@ static cla_status write_weights(const layout *l, const huggingface *h, cla_publi
 /* ---- settings ---------------------------------------------------------------- */
 
 /* Returns the tokens that are no pieces of the model by their numbers, or NULL. */
-static json_t *describe_added(const layout *l)
+static json_t *describe_added(const t5_layout *l)
 {
     const cla_vocab *v = vocab_of(l);
     json_t *all = json_object();
@@ -210,7 +198,7 @@ static json_t *describe_added(const layout *l)
     return all;
 }
 
-static cla_status write_tokenizer(const layout *l, cla_publish *p)
+static cla_status write_tokenizer(const t5_layout *l, cla_publish *p)
 {
     const cla_text *codes = &l->f->t->source.codes;
     CLA_TRY(cla_foreign_write(p, "spiece.model", codes->data, codes->size));
@@ -232,7 +220,7 @@ static const char *feed_of(const coder_config *c)
     return (c->gated ? gated : plain)[c->activation];
 }
 
-static cla_status write_config(const layout *l, const huggingface *h, cla_publish *p)
+static cla_status write_config(const t5_layout *l, const huggingface *h, cla_publish *p)
 {
     const transformer_config *c = &l->f->t->model.config;
     const bool tied = c->tied == TRANSFORMER_TIED_ALL;
@@ -254,7 +242,7 @@ static cla_status write_config(const layout *l, const huggingface *h, cla_publis
                   "vocab_size", (json_int_t)l->rows));
 }
 
-static cla_status write_all(const layout *l, cla_publish *p, bool half,
+static cla_status write_all(const t5_layout *l, cla_publish *p, bool half,
                             int64_t *numbers)
 {
     const transformer_config *c = &l->f->t->config;
@@ -276,11 +264,9 @@ static cla_status write_all(const layout *l, cla_publish *p, bool half,
 
 cla_status cla_foreign_t5(const foreign *f, cla_publish *p, bool half, int64_t *numbers)
 {
-    layout l = { .row = NULL };
-    cla_status status = cla_transformer_check_format(&f->t->config, &f->settings,
-                                                     TRANSFORMER_T5, false);
-    status = status ? status : make_layout(&l, f);
+    t5_layout l;
+    cla_status status = cla_t5_layout(&l, f);
     status = status ? status : write_all(&l, p, half, numbers);
-    free(l.row);
+    cla_t5_layout_free(&l);
     return status;
 }

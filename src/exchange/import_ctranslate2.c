@@ -76,14 +76,21 @@ static cla_status read_settings(ct2_folder *f)
     char name[PATH];
     bool begun = false;
     CLA_TRY(read_config(f->package, inside(f, "config.json", name), c));
-    f->m->norm_epsilon = 1e-5;
-    CLA_TRY(cla_config_double(c, "layer_norm_epsilon", &f->m->norm_epsilon, 1e-12, 1));
     CLA_TRY(cla_config_bool(c, "add_source_bos", &begun));
     CLA_TRY(check_token(f, "eos_token", cla_special_names[CLA_EOS]));
     CLA_TRY(check_token(f, "unk_token", cla_special_names[CLA_UNK]));
     return begun ? cla_config_refuse(c, "add_source_bos",
                                      "is true: such models are not read")
                  : CLA_OK;
+}
+
+/* Reads the epsilon of norms. The default of those without a bias is another one. */
+static cla_status read_epsilon(const ct2_folder *f)
+{
+    marian *m = f->m;
+    m->norm_epsilon = m->family == FAMILY_T5 ? 1e-6 : 1e-5;
+    return cla_config_double(&m->config, "layer_norm_epsilon", &m->norm_epsilon, 1e-12,
+                             1);
 }
 
 /* The search of the programs: beam and length penalty of Argos, or the defaults of
@@ -100,9 +107,16 @@ static void set_search(const ct2_folder *f)
 
 /* ---- vocabularies ------------------------------------------------------------ */
 
+/* Enters a token under the next number. The converter of T5 calls rows without a token
+ * <extra_id_0>, <extra_id_1>, ..., also where there are such tokens. */
 static cla_status add_token(json_t *tokens, const char *path, const char *token)
 {
     const json_int_t next = (json_int_t)json_object_size(tokens);
+    char unused[NAME];
+    if (json_object_get(tokens, token) && strncmp(token, "<extra_id_", 10) == 0) {
+        snprintf(unused, sizeof unused, "<unused%lld>", (long long)next);
+        token = unused;
+    }
     if (json_object_get(tokens, token)) {
         return cla_fail(CLA_E_INPUT, "%s: has token '%.80s' twice", path, token);
     }
@@ -207,13 +221,19 @@ static cla_status read_start(ct2_folder *f, const char **start)
     return CLA_OK;
 }
 
-/* Finds the family by the languages among the tokens. */
-static void find_family(marian *m, json_t *tokens)
+/* Finds the family by the languages among the tokens: mBART's has norms of embeddings.
+ */
+static void find_family(const ct2_folder *f, json_t *tokens)
 {
+    marian *m = f->m;
     const char *token = NULL;
     json_t *id = NULL;
     size_t size = 0;
-    for (int family = FAMILY_M2M100; m->start_end && family <= FAMILY_NLLB; family++) {
+    const bool mbart =
+        cla_ct2_find(&f->file, "encoder/layernorm_embedding/gamma") != NULL;
+    const int first = mbart ? FAMILY_MBART : FAMILY_M2M100;
+    const int last = mbart ? FAMILY_MBART : FAMILY_NLLB;
+    for (int family = first; m->start_end && family <= last; family++) {
         json_object_foreach(tokens, token, id)
         {
             if (cla_translation_language_in(family, token, &size)) {
@@ -231,9 +251,13 @@ static cla_status arrange(ct2_folder *f, json_t *tokens, const char *path,
     marian *m = f->m;
     const json_t *end = json_object_get(tokens, cla_special_names[CLA_EOS]);
     *count = (int)json_object_size(tokens);
+    if (m->family == FAMILY_T5) {
+        drop_unused(tokens);
+        return cla_ct2_t5_pieces(f, tokens, path, pieces, *count);
+    }
     CLA_TRY(read_start(f, &start));
     CLA_TRY(m->start_pad ? rename_start(f, tokens, start) : CLA_OK);
-    find_family(m, tokens);
+    find_family(f, tokens);
     drop_unused(tokens);
     const json_t *pad = json_object_get(tokens, cla_special_names[CLA_PAD]);
     f->padded = !pad;
@@ -298,6 +322,7 @@ static cla_status find_pieces(const ct2_folder *f)
         { "source.spm", "target.spm" },
         { "sentencepiece.model", "sentencepiece.model" },
         { "sentencepiece.bpe.model", "sentencepiece.bpe.model" },
+        { "spiece.model", "spiece.model" },
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (cla_package_holds(f->package, names[i][0])) {
@@ -306,10 +331,10 @@ static cla_status find_pieces(const ct2_folder *f)
         }
     }
     return cla_fail(CLA_E_INPUT,
-                    "%s: has no SentencePiece model: %s, %s and %s, or %s; the folder "
-                    "that the model was converted from has it",
+                    "%s: has no SentencePiece model: %s, %s and %s, %s or %s; the "
+                    "folder that the model was converted from has it",
                     f->package->path, names[1][0], names[0][0], names[0][1],
-                    names[2][0]);
+                    names[2][0], names[3][0]);
 }
 
 /* Reads the languages of an Argos package, by the names of MarianTokenizer's keys. */
@@ -342,6 +367,7 @@ static cla_status read_all(ct2_folder *f)
     CLA_TRY(read_settings(f));
     CLA_TRY(open_weights(f));
     CLA_TRY(cla_ct2_read_sizes(f));
+    CLA_TRY(read_epsilon(f));
     set_search(f);
     CLA_TRY(read_vocabs(f));
     CLA_TRY(find_pieces(f));

@@ -23,8 +23,7 @@ const char *cla_ct2_source(const ct2_folder *f)
                                                   : "encoder/embeddings/weight";
 }
 
-/* Reads a scalar of both stacks, which must agree. */
-static cla_status read_both(const ct2_folder *f, const char *name, double *value)
+cla_status cla_ct2_both(const ct2_folder *f, const char *name, double *value)
 {
     char encoder[NAME], decoder[NAME];
     snprintf(encoder, sizeof encoder, "encoder/%s", name);
@@ -44,7 +43,7 @@ static cla_status read_activation(const ct2_folder *f)
     } known[] = { { 0, CLA_RELU }, { 1, CLA_GELU_TANH }, { 2, CLA_SILU },
                   { 3, CLA_GELU }, { 5, CLA_TANH },      { 6, CLA_SIGMOID } };
     double number = 0;
-    CLA_TRY(read_both(f, "activation", &number));
+    CLA_TRY(cla_ct2_both(f, "activation", &number));
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (known[i].number == number) {
             f->m->activation = known[i].activation;
@@ -62,7 +61,7 @@ static cla_status read_scale(const ct2_folder *f)
     const double root = sqrt(f->m->model);
     const ct2_variable *v = find(f, name);
     double scale = root;
-    CLA_TRY(read_both(f, "scale_embeddings", &scale));
+    CLA_TRY(cla_ct2_both(f, "scale_embeddings", &scale));
     const bool flag = v && v->type == CT2_I8;
     f->m->scaled = flag ? scale != 0 : fabs(scale - root) <= 1e-3 * root;
     return f->m->scaled || scale == (flag ? 0 : 1)
@@ -102,8 +101,9 @@ static cla_status read_heads(const ct2_folder *f)
 {
     enum { HEADS = 256 };
     double heads = 8;
-    CLA_TRY(read_both(f, "num_heads", &heads));
-    if (!(heads >= 1 && heads <= HEADS) || f->m->model % (int)heads) {
+    CLA_TRY(cla_ct2_both(f, "num_heads", &heads));
+    if (!(heads >= 1 && heads <= HEADS) ||
+        (f->m->model % (int)heads && !cla_ct2_is_t5(f))) {
         return cla_ct2_wrong(f, "encoder/num_heads", "does not divide the width");
     }
     f->m->heads = (int)heads;
@@ -134,11 +134,11 @@ cla_status cla_ct2_read_sizes(ct2_folder *f)
     CLA_TRY(read_heads(f));
     CLA_TRY(read_activation(f));
     CLA_TRY(read_scale(f));
-    CLA_TRY(read_both(f, "pre_norm", &pre_norm));
+    CLA_TRY(cla_ct2_both(f, "pre_norm", &pre_norm));
     m->pre_norm = pre_norm != 0;
     cla_ct2_scalar(&f->file, "decoder/start_from_zero_embedding", &zero);
     f->zero = zero != 0;
     m->shared = cla_ct2_same(find(f, cla_ct2_source(f)), find(f, CT2_TARGET));
     m->tied = cla_ct2_same(find(f, CT2_OUTPUT), find(f, CT2_TARGET));
-    return CLA_OK;
+    return cla_ct2_is_t5(f) ? cla_ct2_t5_sizes(f) : CLA_OK;
 }

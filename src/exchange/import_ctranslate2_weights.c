@@ -20,9 +20,8 @@ static ct2_variable *find(const ct2_folder *f, const char *name)
 
 /* ---- tensors ----------------------------------------------------------------- */
 
-/* Reads a variable [rows,columns] (rows 0: a vector). The caller frees the numbers. */
-static cla_status take(const ct2_folder *f, const char *name, int64_t rows,
-                       int64_t columns, float **numbers)
+cla_status cla_ct2_take(const ct2_folder *f, const char *name, int64_t rows,
+                        int64_t columns, float **numbers)
 {
     ct2_variable *v = find(f, name);
     *numbers = NULL;
@@ -46,9 +45,8 @@ static cla_status take(const ct2_folder *f, const char *name, int64_t rows,
     return status;
 }
 
-/* Adds a tensor of some rows of numbers (high 0: a vector). */
-static cla_status add(ct2_folder *f, const char *name, int64_t high, int64_t wide,
-                      const float *numbers)
+cla_status cla_ct2_keep(ct2_folder *f, const char *name, int64_t high, int64_t wide,
+                        const float *numbers)
 {
     float *made = NULL;
     CLA_TRY(cla_made_add(&f->m->made, name, high, wide, &made));
@@ -79,16 +77,16 @@ static cla_status split(ct2_folder *f, const linear *l, const char *from,
         n++;
     }
     snprintf(name, sizeof name, "%s/weight", from);
-    cla_status status = take(f, name, n * out, in, &matrix);
+    cla_status status = cla_ct2_take(f, name, n * out, in, &matrix);
     snprintf(name, sizeof name, "%s/bias", from);
     status = status          ? status
-             : find(f, name) ? take(f, name, 0, n * out, &bias)
+             : find(f, name) ? cla_ct2_take(f, name, 0, n * out, &bias)
                              : cla_alloc(&bias, (size_t)(n * out), sizeof *bias);
     for (int i = 0; i < n && !status; i++) {
         snprintf(name, sizeof name, "%s%s.weight", to, l->part[i]);
-        status = add(f, name, out, in, matrix + i * out * in);
+        status = cla_ct2_keep(f, name, out, in, matrix + i * out * in);
         snprintf(name, sizeof name, "%s%s.bias", to, l->part[i]);
-        status = status ? status : add(f, name, 0, out, bias + i * out);
+        status = status ? status : cla_ct2_keep(f, name, 0, out, bias + i * out);
     }
     free(matrix);
     free(bias);
@@ -101,10 +99,10 @@ static cla_status copy_norm(ct2_folder *f, const char *from, const char *to)
     for (int i = 0; i < 2; i++) {
         char name[LONG_NAME];
         float *numbers = NULL;
-        snprintf(name, sizeof name, "%s/layer_norm/%s", from, ends[i][0]);
-        CLA_TRY(take(f, name, 0, f->m->model, &numbers));
+        snprintf(name, sizeof name, "%s/%s", from, ends[i][0]);
+        CLA_TRY(cla_ct2_take(f, name, 0, f->m->model, &numbers));
         snprintf(name, sizeof name, "%s.%s", to, ends[i][1]);
-        const cla_status status = add(f, name, 0, f->m->model, numbers);
+        const cla_status status = cla_ct2_keep(f, name, 0, f->m->model, numbers);
         free(numbers);
         CLA_TRY(status);
     }
@@ -139,7 +137,8 @@ static cla_status copy_layer(ct2_folder *f, const char *stack, int layer)
         CLA_TRY(split(f, &linears[i], from, to));
     }
     for (size_t i = 0; i < (decoder ? 3 : 2); i++) {
-        snprintf(from, sizeof from, "%s/layer_%d/%s", stack, layer, norms[i][0]);
+        snprintf(from, sizeof from, "%s/layer_%d/%s/layer_norm", stack, layer,
+                 norms[i][0]);
         snprintf(to, sizeof to, "model.%s.layers.%d.%s", stack, layer, norms[i][1]);
         CLA_TRY(copy_norm(f, from, to));
     }
@@ -156,7 +155,7 @@ static cla_status add_table(ct2_folder *f, const char *from, const char *to,
     const int64_t rows = pieces - f->padded;
     float *numbers = NULL, *made = NULL;
     CLA_TRY(cla_made_add(&f->m->made, to, D ? pieces : 1, D ? D : pieces, &made));
-    CLA_TRY(take(f, from, D ? rows : 0, D ? D : rows, &numbers));
+    CLA_TRY(cla_ct2_take(f, from, D ? rows : 0, D ? D : rows, &numbers));
     assert(numbers);
     memcpy(made, numbers, (size_t)(rows * (D ? D : 1)) * sizeof *made);
     free(numbers);
@@ -195,7 +194,7 @@ static cla_status find_positions(ct2_folder *f, const char *name)
     int64_t rows = 0, D = f->m->model;
     float *got = NULL, *want = NULL;
     CLA_TRY(cla_ct2_shape(f, name, &rows, &(int64_t){ 0 }));
-    cla_status status = take(f, name, rows, D, &got);
+    cla_status status = cla_ct2_take(f, name, rows, D, &got);
     status = status ? status : cla_alloc(&want, (size_t)(rows * D), sizeof *want);
     const double bar = v->type == CT2_F16 ? 1e-3 : v->type == CT2_BF16 ? 8e-3 : 1e-5;
     bool found = false;
@@ -218,8 +217,52 @@ static cla_status find_positions(ct2_folder *f, const char *name)
                                "learned positions are not read");
 }
 
+/* Adds the learned positions of a stack of mBART, behind two rows that no text has, and
+ * the norm of its embeddings. */
+static cla_status add_learned(ct2_folder *f, const char *stack)
+{
+    enum { UNUSED = 2, MOST = 1 << 16 };
+    const int64_t D = f->m->model;
+    int64_t rows = 0;
+    char from[NAME], to[NAME];
+    float *made = NULL, *numbers = NULL;
+    snprintf(from, sizeof from, "%s/" POSITIONS, stack);
+    snprintf(to, sizeof to, "model.%s.embed_positions.weight", stack);
+    CLA_TRY(cla_ct2_shape(f, from, &rows, &(int64_t){ 0 }));
+    if (rows < UNUSED || rows > MOST ||
+        (f->m->max_positions && f->m->max_positions != rows)) {
+        return cla_ct2_wrong(f, from, "has a number of rows that no mBART has");
+    }
+    f->m->max_positions = (int)rows;
+    CLA_TRY(cla_ct2_take(f, from, rows, D, &numbers));
+    const cla_status status = cla_made_add(&f->m->made, to, rows + UNUSED, D, &made);
+    assert(status || (made && numbers));
+    if (!status) {
+        memcpy(made + UNUSED * D, numbers, (size_t)(rows * D) * sizeof *made);
+    }
+    free(numbers);
+    CLA_TRY(status);
+    snprintf(from, sizeof from, "%s/layernorm_embedding", stack);
+    snprintf(to, sizeof to, "model.%s.layernorm_embedding", stack);
+    return copy_norm(f, from, to);
+}
+
+static cla_status read_learned(ct2_folder *f)
+{
+    marian *m = f->m;
+    CLA_TRY(add_learned(f, "encoder"));
+    CLA_TRY(add_learned(f, "decoder"));
+    m->positions = TRANSFORMER_LEARNED;
+    m->search.most =
+        m->search.most < m->max_positions ? m->search.most : m->max_positions;
+    return CLA_OK;
+}
+
 static cla_status read_positions(ct2_folder *f)
 {
+    if (f->m->family == FAMILY_MBART) {
+        return read_learned(f);
+    }
     CLA_TRY(find_positions(f, "decoder/" POSITIONS));
     const int kind = f->m->positions;
     CLA_TRY(find_positions(f, "encoder/" POSITIONS));
@@ -241,9 +284,7 @@ static bool is_alias_of_used(const ct2_folder *f, const ct2_variable *v)
     return false;
 }
 
-/* Refuses what was not read, except scalars of 0 and those that only alignments and
- * the merging of several sources use. */
-static cla_status check_rest(const ct2_folder *f)
+cla_status cla_ct2_check_rest(const ct2_folder *f)
 {
     static const char *const idle[] = { "decoder/alignment_heads",
                                         "decoder/alignment_layer",
@@ -265,6 +306,9 @@ static cla_status check_rest(const ct2_folder *f)
 cla_status cla_ct2_read_weights(ct2_folder *f)
 {
     const marian *m = f->m;
+    if (m->family == FAMILY_T5) {
+        return cla_ct2_t5_weights(f);
+    }
     CLA_TRY(add_tables(f));
     for (int i = 0; i < m->layers; i++) {
         CLA_TRY(copy_layer(f, "encoder", i));
@@ -273,9 +317,9 @@ cla_status cla_ct2_read_weights(ct2_folder *f)
         CLA_TRY(copy_layer(f, "decoder", i));
     }
     if (m->pre_norm) {
-        CLA_TRY(copy_norm(f, "encoder", "model.encoder.layer_norm"));
-        CLA_TRY(copy_norm(f, "decoder", "model.decoder.layer_norm"));
+        CLA_TRY(copy_norm(f, "encoder/layer_norm", "model.encoder.layer_norm"));
+        CLA_TRY(copy_norm(f, "decoder/layer_norm", "model.decoder.layer_norm"));
     }
     CLA_TRY(read_positions(f));
-    return check_rest(f);
+    return cla_ct2_check_rest(f);
 }

@@ -76,6 +76,12 @@ cla_status cla_marian_read_settings(marian *m, const char *dir);
  * that it alone needs, NULL when out of memory. Errors: CLA_E_INPUT. */
 cla_status cla_t5_read_network(marian *m);
 json_t *cla_t5_settings(const marian *m);
+/* Returns the name that a translator has for a feed-forward block; NULL: T5 has none of
+ * this kind. */
+const char *cla_t5_feed(cla_activation activation, bool gated);
+/* Finds by m->start whether translations start with padding, end or unknown. key: of
+ * m->config, for the message. Errors: CLA_E_INPUT (with another). */
+cla_status cla_t5_find_start(marian *m, const char *key);
 
 /* Returns the name of the SentencePiece model in a folder of the family that has one
  * for both languages; NULL: it has two. */

@@ -93,6 +93,28 @@ cla_status cla_t5_read_network(marian *m)
     return read_feed(m);
 }
 
+const char *cla_t5_feed(cla_activation activation, bool gated)
+{
+    for (int i = 0; i < FEEDS; i++) {
+        if (feeds[i].activation == activation && feeds[i].gated == gated) {
+            return feeds[i].feed;
+        }
+    }
+    return NULL;
+}
+
+cla_status cla_t5_find_start(marian *m, const char *key)
+{
+    const int32_t *from = m->source.from;
+    m->start_end = m->start == from[CLA_EOS];
+    m->start_unknown = m->start == from[CLA_UNK];
+    return m->start_end || m->start_unknown || m->start == from[CLA_PAD]
+               ? CLA_OK
+               : cla_config_refuse(&m->config, key,
+                                   "is %d, must be that of padding, end or unknown",
+                                   m->start);
+}
+
 json_t *cla_t5_settings(const marian *m)
 {
     return json_pack("{s:s, s:b, s:s, s:s, s:i, s:i, s:i, s:b, s:b, s:b, s:s, s:b}",

@@ -290,19 +290,6 @@ static cla_status read_vocab(const marian *m, marian_pieces *p, const char *name
     return status;
 }
 
-/* Finds the token that T5's translations start with. */
-static cla_status find_start(marian *m)
-{
-    const int32_t *from = m->source.from;
-    m->start_end = m->start == from[CLA_EOS];
-    m->start_unknown = m->start == from[CLA_UNK];
-    return m->start_end || m->start_unknown || m->start == from[CLA_PAD]
-               ? CLA_OK
-               : cla_config_refuse(&m->config, "decoder_start_token_id",
-                                   "is %d, must be that of padding, end or unknown",
-                                   m->start);
-}
-
 cla_status cla_marian_read_pieces(marian *m)
 {
     if (m->family == FAMILY_NLLB || m->family == FAMILY_MBART) {
@@ -310,7 +297,7 @@ cla_status cla_marian_read_pieces(marian *m)
     }
     if (m->family == FAMILY_T5) {
         CLA_TRY(read_numbered(m, &m->source));
-        return find_start(m);
+        return cla_t5_find_start(m, "decoder_start_token_id");
     }
     CLA_TRY(read_vocab(m, &m->source, "vocab.json", m->source_pieces));
     if (m->separate) {

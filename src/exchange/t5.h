@@ -1,5 +1,5 @@
-/* t5.h - the tensors of T5, mT5 and MADLAD-400 in transformers, for import and export.
- */
+/* t5.h - the tensors of T5, mT5 and MADLAD-400 in transformers and CTranslate2, for
+ * import and export. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,6 +11,7 @@
 typedef struct t5_linear {
     const char *name;    // of clattn, behind "encoder.0."
     const char *part[3]; // of transformers, behind "encoder.block.0.layer.N."
+    const char *ct2;     // of CTranslate2, behind "encoder/layer_0/"; all parts
     int layer;           // N; T5_FEED: that of the feed-forward block
     char in, out;        // their widths: 'D', 'F', or 'A' for all heads together
     bool cross;          // of the decoder alone
@@ -27,6 +28,7 @@ typedef enum t5_gate {
 
 typedef struct t5_norm {
     const char *name; // of clattn: the same
+    const char *ct2;  // of CTranslate2: the same
     int layer;        // its layer_norm
     bool cross;
 } t5_norm;

@@ -102,6 +102,7 @@ typedef enum transformer_format {
     TRANSFORMER_CTRANSLATE2,
     TRANSFORMER_M2M100, // of transformers
     TRANSFORMER_T5,     // of transformers: T5 1.1, mT5, MADLAD-400
+    TRANSFORMER_MBART,  // of transformers: mBART-50
 } transformer_format;
 
 extern const double cla_transformer_marian_epsilon; // of MarianMT's norms

@@ -51,8 +51,9 @@ static const char *foreign_to_t5(const transformer_config *c)
     return first_of(keys, sizeof keys / sizeof *keys);
 }
 
-/* Returns the key of what the other formats cannot express, or NULL. */
-static const char *foreign_to_both(const transformer_config *c)
+/* Returns the key of what the other formats cannot express, or NULL. learned: they have
+ * mBART's positions and norms of embeddings. */
+static const char *foreign_to_both(const transformer_config *c, bool learned)
 {
     const coder_config *b = &c->coder;
     const format_key keys[] = {
@@ -60,8 +61,8 @@ static const char *foreign_to_both(const transformer_config *c)
         { b->convolutions != 0, "convolutions" },
         { b->hard.on, "cross" },
         { c->source_vector, "source_vector" },
-        { c->positions == TRANSFORMER_LEARNED, "position" },
-        { c->embedding_norm, "embedding_norm" },
+        { (c->positions == TRANSFORMER_LEARNED) != learned, "position" },
+        { c->embedding_norm != learned, "embedding_norm" },
         { b->rms, "norm" },
         { b->gated, "feed_forward" },
         { b->unbiased, "bias" },
@@ -77,16 +78,18 @@ static const char *foreign_to_both(const transformer_config *c)
 }
 
 /* Returns the key of what transformers cannot express: MarianMT, or M2M-100 with norms
- * in front and its own positions and start. */
-static const char *foreign_to_transformers(const transformer_config *c, bool marian)
+ * in front and its own positions and start, or mBART-50, which has its own, too. */
+static const char *foreign_to_transformers(const transformer_config *c, int format)
 {
+    const bool marian = format == TRANSFORMER_MARIANMT;
     const bool sines =
         c->positions == TRANSFORMER_TENSOR2TENSOR || c->positions == TRANSFORMER_MARIAN;
-    const bool positions = marian ? sines : c->positions == TRANSFORMER_FAIRSEQ;
+    const bool positions = format == TRANSFORMER_MBART ||
+                           (marian ? sines : c->positions == TRANSFORMER_FAIRSEQ);
     return !positions                                               ? "position"
            : c->start_end == marian                                 ? "start_end"
            : c->coder.pre_norm == marian                            ? "pre_norm"
-           : !marian && c->output_bias                              ? "output_bias"
+           : format == TRANSFORMER_M2M100 && c->output_bias         ? "output_bias"
            : c->coder.norm_epsilon > cla_transformer_marian_epsilon ? "norm_epsilon"
                                                                     : NULL;
 }
@@ -96,12 +99,14 @@ const char *cla_transformer_foreign(const transformer_config *c, int format)
     if (format == TRANSFORMER_T5) {
         return foreign_to_t5(c);
     }
-    const char *key = format == TRANSFORMER_CLATTN ? NULL : foreign_to_both(c);
+    const bool learned = format == TRANSFORMER_MBART ||
+                         (format == TRANSFORMER_CTRANSLATE2 &&
+                          c->positions == TRANSFORMER_LEARNED && c->embedding_norm);
+    const char *key = format == TRANSFORMER_CLATTN ? NULL : foreign_to_both(c, learned);
     if (key || format == TRANSFORMER_CLATTN) {
         return key;
     }
-    return format != TRANSFORMER_CTRANSLATE2
-               ? foreign_to_transformers(c, format == TRANSFORMER_MARIANMT)
+    return format != TRANSFORMER_CTRANSLATE2 ? foreign_to_transformers(c, format)
            : c->coder.activation == CLA_NONE ? "activation"
                                              : NULL;
 }
@@ -113,8 +118,8 @@ cla_status cla_transformer_check_format(const transformer_config *c,
     if (!key) {
         return CLA_OK;
     }
-    static const char *const programs[] = { "clattn", "MarianMT", "CTranslate2",
-                                            "M2M-100", "T5" };
+    static const char *const programs[] = { "clattn",  "MarianMT", "CTranslate2",
+                                            "M2M-100", "T5",       "mBART-50" };
     const bool other = format == TRANSFORMER_CTRANSLATE2;
     const bool older = strcmp(key, "position") == 0 &&
                        c->coder.position == CODER_SINE &&

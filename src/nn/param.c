@@ -227,8 +227,26 @@ static cla_status restore(void *owner)
     return CLA_OK;
 }
 
-/* Makes the tensor of a parameter in the blocks. Draws its values unless the model has
- * reduced precision. */
+/* Zeros the rooms behind the numbers of all parameters: kernels read whole tiles. */
+static cla_status clear_rooms(const cla_params *params)
+{
+    for (size_t i = 0; i < params->count; i++) {
+        const cla_param *p = &params->list[i];
+        const size_t used = (size_t)cla_param_size(p) * cla_width(dtype_of(params, p));
+        const size_t rest = bytes_of(params, p) - used;
+        char *zeros = NULL;
+        if (!rest) continue;
+        CLA_TRY(cla_alloc(&zeros, rest, sizeof *zeros));
+        const cla_status status = cla_memory_write(params->rt, &params->values,
+                                                   p->offset + used, zeros, rest);
+        free(zeros);
+        CLA_TRY(status);
+    }
+    return CLA_OK;
+}
+
+/* Makes the tensor of a parameter in the blocks. Draws its values unless they are
+ * loaded. */
 static cla_status place(cla_params *params, cla_param *p, uint32_t seed)
 {
     const cla_dtype dtype = dtype_of(params, p);
@@ -252,6 +270,9 @@ static cla_status place(cla_params *params, cla_param *p, uint32_t seed)
         return CLA_OK;
     }
     cla_tensor_want_grad(p->tensor, true);
+    if (params->loads) {
+        return CLA_OK;
+    }
     float *values = NULL;
     CLA_TRY(cla_alloc(&values, (size_t)cla_param_size(p) + 1, sizeof *values));
     cla_status status = draw(values, p, seed);
@@ -271,7 +292,9 @@ cla_status cla_params_build(cla_params *params, cla_runtime *rt, uint32_t seed)
         bytes += bytes_of(params, &params->list[i]);
     }
     CLA_TRY(cla_memory_new(&params->values, rt, bytes));
-    CLA_TRY(cla_memory_fill(rt, &params->values, 0));
+    // filling what is written next would take its memory before the file's is free
+    CLA_TRY(params->loads ? clear_rooms(params)
+                          : cla_memory_fill(rt, &params->values, 0));
     params->order = (cla_order){ .owner = params, .restore = restore };
     params->values.order = &params->order;
     for (size_t i = 0; i < params->count; i++) {

@@ -52,6 +52,8 @@ typedef struct cla_params {
                        // round their rows to 8 bits
     bool infers;       // set before cla_params_build: no training is planned, and there
                        // is room for weights that are turned into panels
+    bool loads;        // set before cla_params_build: the caller writes all values
+                       // next, so that none is drawn
     cla_memory values; // one block
     cla_order order;   // of values: the tensors' orders
     cla_memory gradients; // one block, made by cla_params_train

@@ -177,13 +177,15 @@ cla_status cla_model_option(const char *who, const char *name, int64_t value,
 
 /* ---- copies on shares of the device ------------------------------------------- */
 
-/* Returns the number of workers that suits a model's device. */
+/* Returns the number of workers that suits a model's device. A large model has none:
+ * one product of it keeps all cores busy, and each copy would read weights of its own.
+ */
 static int fitting(const cla_model *m)
 {
-    enum { MOST = 8 };
+    enum { MOST = 8, LARGE = 1 << 27 }; // LARGE: numbers in all parameters
     const cla_device *device = cla_runtime_device(m->rt);
     const uint64_t bytes = cla_runtime_peak_bytes(m->rt);
-    if (device->kind != CLA_DEVICE_CPU) {
+    if (device->kind != CLA_DEVICE_CPU || m->task->params.size > LARGE) {
         return 1;
     }
     int count = device->compute_units < MOST ? device->compute_units : MOST;

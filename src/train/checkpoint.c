@@ -267,7 +267,8 @@ static cla_status write_moment(const cla_st_tensor *t, const cla_params *params,
     return status;
 }
 
-/* Checks (write false) or copies one set of tensors; found counts them. */
+/* Checks (write false) or copies one set of tensors, and gives their memory back; found
+ * counts them. */
 static cla_status walk(const cla_st_file *f, const char *path, cla_params *params,
                        const cla_memory *block, const char *prefix, bool write,
                        size_t *found)
@@ -282,6 +283,7 @@ static cla_status walk(const cla_st_file *f, const char *path, cla_params *param
             CLA_TRY(block == &params->values
                         ? cla_weights_write(params, p, f, path, t)
                         : write_moment(t, params, block, p->offset));
+            cla_st_release(t);
         }
     }
     return CLA_OK;

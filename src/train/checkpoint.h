@@ -31,8 +31,8 @@ cla_status cla_checkpoint_save(const char *path, const cla_params *params,
                                const cla_optim *optim, const cla_progress *progress);
 
 /* Copies the parameters of an open state, converted to the type that params has.
- * Changes nothing unless all names and shapes fit. Errors: those of
- * cla_checkpoint_load. */
+ * Changes nothing unless all names and shapes fit; the file's numbers are undefined
+ * afterwards (cla_st_release). Errors: those of cla_checkpoint_load. */
 cla_status cla_checkpoint_take(const cla_st_file *file, const char *path,
                                cla_params *params);
 

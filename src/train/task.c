@@ -121,7 +121,7 @@ static cla_status choose(cla_params *params, const char *path, const cla_st_file
 {
     params->weights = cla_weights_dtype(options->weights, f);
     params->bytes = options->compute == CLA_COMPUTE_INT8;
-    params->infers = true;
+    params->infers = params->loads = true;
     return !params->bytes || params->weights == CLA_I8
                ? CLA_OK
                : cla_fail(CLA_E_USAGE, "%s: compute is int8, weights must be int8, too",

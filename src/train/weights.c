@@ -54,6 +54,9 @@ cla_status cla_weights_write(const cla_params *params, const cla_param *p,
             return cla_param_write_packed(params, p, t->data, scale->data);
         }
     }
+    if (t->dtype == CLA_ST_F32) {
+        return cla_param_write(params, p, t->data);
+    }
     CLA_TRY(cla_alloc(&numbers, (size_t)t->size + 1, sizeof *numbers));
     cla_status status = cla_st_numbers(file, path, t, numbers);
     status = status ? status : cla_param_write(params, p, numbers);

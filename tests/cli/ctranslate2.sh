@@ -60,6 +60,18 @@ else
     check 'says that zlib is not built in' grep -q 'built without zlib' "$work/err"
 fi
 
+refuses() {
+    says_alone 3 "$1" "$clattn" import "$work/bad" --out "$work/no" && [ ! -e "$work/no" ]
+}
+# same_halves NAME: the model in 16 bits is the same by way of CTranslate2 and of transformers.
+same_halves() {
+    for format in ctranslate2 huggingface; do
+        "$clattn" export --format $format --half --model "$work/$1" --out "$work/$1.$format" &&
+            import "$work/$1.$format" "$work/$1.half-$format" || return
+    done
+    cmp "$work/$1".half-*/best.ckpt.safetensors
+}
+
 # ---- there and back -------------------------------------------------------------------
 
 # back MODEL NAME: exports a model, imports it again and compares the weights and the pieces.
@@ -71,7 +83,7 @@ back() {
         done
 }
 check 'has the same bits after export and import' back "$work/m" m
-for family in m2m100 nllb; do
+for family in m2m100 nllb mbart; do
     import "$source/tests/data/$family" "$work/$family"
     check "and so has $family" back "$work/$family" "$family"
     check 'which starts with the end' grep -q '"decoder_start_token": "</s>"' "$work/$family.ct/config.json"
@@ -85,6 +97,53 @@ sed -i 's/"max_length": 24/"max_length": 24, "renormalize_logits": true/' \
 import "$work/marian" "$work/zero"
 check 'and so has a model of Marian' back "$work/zero" zero
 
+# T5 and MADLAD: the network is the same, and the search that of CTranslate2.
+keys() { grep -vE '"(beam|early_stopping|length_penalty|max_length|decoding|source|target|integrity|xxh3)"' "$1/config.json"; }
+for family in t5 madlad; do
+    import "$source/tests/data/$family" "$work/$family"
+    check "and so has $family" back "$work/$family" "$family"
+    check 'with the same keys' diff <(keys "$work/$family") <(keys "$work/$family.back")
+    check 'and its pieces as transformers has them' cmp "$source/tests/data/$family/spiece.model" \
+        "$work/$family.ct/spiece.model"
+    check 'and the halves of transformers' same_halves "$family"
+done
+check 'MADLAD pads with <s>' grep -q '"bos_token": "<s>"' "$work/madlad.ct/config.json"
+check 'and starts with <unk>' grep -q '"decoder_start_token": "<unk>"' "$work/madlad.ct/config.json"
+
+# damaged LABEL PART COMMAND...: T5's folder, changed, is refused.
+damaged() {
+    rm -rf "$work/bad" "$work/no"
+    cp -r "$work/t5.ct" "$work/bad"
+    (cd "$work/bad" && "${@:3}")
+    check "refuses $1" refuses "$2"
+}
+# named FROM TO: another name of the same length among the variables
+named() { LC_ALL=C sed -i "s|$1|$2|" model.bin; }
+damaged 'tables of buckets that differ' 'is missing or not that of the first layer' \
+    named decoder/layer_1/self_attention/relative_attention_bias decoder/layer_1/self_attention/relative_attention_bios
+damaged 'no distance' "relative_attention_max_distance' is missing or no distance" \
+    named encoder/layer_0/self_attention/relative_attention_max_distance encoder/layer_0/self_attention/relative_attention_max_distonce
+damaged 'scaled queries' "queries_scale' is missing or not 1" \
+    named decoder/layer_0/attention/queries_scale decoder/layer_0/attention/queries_scole
+damaged 'a norm that is missing' "layer_norm/gamma' is missing" \
+    named encoder/layer_norm/gamma encoder/layer_norm/gumma
+damaged 'no padding' "bos_token is '<none>', which the vocabulary lacks" \
+    sed -i 's/"bos_token": "<pad>"/"bos_token": "<none>"/' config.json
+damaged 'another start' "decoder_start_token is" \
+    sed -i 's/"decoder_start_token": "<pad>"/"decoder_start_token": "▁"/' config.json
+damaged 'two vocabularies' 'two vocabularies have one table' \
+    sh -c 'cp shared_vocabulary.json source_vocabulary.json; mv shared_vocabulary.json target_vocabulary.json'
+# The converter calls rows without a token as it calls the sentinels.
+sentinels() {
+    rm -rf "$work/twice"
+    cp -r "$work/t5.ct" "$work/twice" &&
+        sed -i 's/<unused0>/<extra_id_0>/' "$work/twice/shared_vocabulary.json" &&
+        [ "$(grep -c '<extra_id_0>' "$work/twice/shared_vocabulary.json")" -eq 2 ] &&
+        import "$work/twice" "$work/twice.back" &&
+        cmp "$work/t5/best.ckpt.safetensors" "$work/twice.back/best.ckpt.safetensors"
+}
+check 'takes a sentinel twice' sentinels
+
 # ---- folders that are not taken -------------------------------------------------------
 
 # refused LABEL PART COMMAND...: a fresh copy, changed by the command in it, gives one line
@@ -94,9 +153,6 @@ refused() {
     cp -r "$given" "$work/bad"
     (cd "$work/bad" && "${@:3}")
     check "refuses $1" refuses "$2"
-}
-refuses() {
-    says_alone 3 "$1" "$clattn" import "$work/bad" --out "$work/no" && [ ! -e "$work/no" ]
 }
 edit() { sed -i "$1" "$2" && ! cmp -s "$2" "$given/$2"; }
 # rename FROM TO: another name of the same length among the variables

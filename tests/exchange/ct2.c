@@ -87,6 +87,29 @@ Test(ct2, variables_and_aliases)
     expect(&file, want, sizeof want);
 }
 
+Test(ct2, scalars_of_32_bits)
+{
+    const char want[] = "\6\0\0\0"
+                        "\20\0TransformerSpec\0"
+                        "\7\0\0\0"
+                        "\2\0\0\0"
+                        "\2\0a\0"
+                        "\0"
+                        "\3"
+                        "\4\0\0\0"
+                        "\0\2\1\0"
+                        "\2\0b\0"
+                        "\0"
+                        "\3"
+                        "\4\0\0\0"
+                        "\376\377\377\377"
+                        "\0\0\0";
+    ct2_file file = { 0 };
+    TEST_OK(cla_ct2_add_whole(&file, "b", CT2_I32, -2));
+    TEST_OK(cla_ct2_add_whole(&file, "a", CT2_I32, 0x10200));
+    expect(&file, want, sizeof want);
+}
+
 /* Equal numbers of the shapes [2,1] and [1,2] are two variables. */
 Test(ct2, equal_numbers_of_other_shapes_stay_apart)
 {

@@ -19,6 +19,23 @@ static void read_variable(const ct2_read *r, ct2_variable *v)
     free(numbers);
 }
 
+/* Makes a network of the variables, if they are those of one. */
+static void read_network(const ct2_read *r)
+{
+    marian m = { .dir = "" };
+    ct2_folder f = { .m = &m, .file = *r };
+    int64_t rows = 0, width = 0;
+    cla_status status = cla_ct2_read_sizes(&f);
+    status = status ? status : cla_ct2_shape(&f, CT2_TARGET, &rows, &width);
+    m.source_pieces = m.target_pieces = (int)rows;
+    if (fuzz_ok(status)) {
+        status = cla_ct2_read_weights(&f);
+        const bool whole = status != CLA_E_NUMERIC && fuzz_ok(status);
+        FUZZ_CHECK(!whole || m.made.count, "a network has no tensors");
+    }
+    cla_made_free(&m.made);
+}
+
 static void read_model(const fuzz_part *part)
 {
     ct2_read r;
@@ -33,6 +50,7 @@ static void read_model(const fuzz_part *part)
                        "variable %zu is lost", i);
             read_variable(&r, &r.variables[i]);
         }
+        read_network(&r);
     }
     cla_ct2_close(&r);
 }

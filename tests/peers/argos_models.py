@@ -81,9 +81,9 @@ def make_spec(draw, form, tokens):
     return spec
 
 
-def make(draw, folder, weights, **fixed):
-    """Writes a package, unpacked; returns lines and the paths of its pieces. fixed: keys of the
-    form."""
+def make(draw, folder, weights, count=8, **fixed):
+    """Writes a package, unpacked; returns `count` lines and the paths of its pieces. fixed: keys
+    of the form."""
     (folder / "model").mkdir(parents=True)
     lines = marian_models.page(draw)
     model = folder / "sentencepiece.model"
@@ -97,4 +97,4 @@ def make(draw, folder, weights, **fixed):
     (folder / "metadata.json").write_text(json.dumps({
         "package_version": "1.9", "argos_version": "1.9", "from_code": "en", "from_name": "English",
         "to_code": "de", "to_name": "German"}))
-    return [draw.choice(lines)[:60] for _ in range(8)], [model, model]
+    return [draw.choice(lines)[:60] for _ in range(count)], [model, model]

@@ -12,6 +12,7 @@ with a length penalty of 0 when nothing better can come ("never"). Unless
 it is told so, it does not take an empty translation. Blanks at the end stay in its pieces.
 """
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -48,6 +49,13 @@ def clear_padding(folder):
             marian_models.save_file(tensors, path, metadata={"format": "pt"})
 
 
+def cut_marian(model, line):
+    """The pieces of MarianTokenizer, for which a language in front is one."""
+    code = re.match(">>.+?<<", line)
+    rest = line[code.end():] if code else line
+    return [*([code[0]] if code else []), *model.encode(rest, out_type=str), "</s>"]
+
+
 class Other:
     """A folder of CTranslate2."""
 
@@ -61,7 +69,7 @@ class Other:
 
     def translate(self, line, beam, penalty):
         (result,) = self.translator.translate_batch(
-            [self.source.encode(line, out_type=str) + ["</s>"]], beam_size=beam,
+            [cut_marian(self.source, line)], beam_size=beam,
             length_penalty=penalty, max_decoding_length=LONGEST, min_decoding_length=0,
             return_scores=True)
         return self.target.decode(result.hypotheses[0]), result.scores[0]

@@ -4,9 +4,9 @@
     m2m.py CLATTN SEED
 
 The newest transformers makes models of many forms (m2m_models.py); clattn imports them. Texts
-and scores must be the same for several pairs of languages, greedy and with a beam of 4. What
-clattn exports must be the same network and tokenizer for transformers. Prints counts; exits with
-1 when something differs.
+and scores must be the same for several pairs of languages, greedy and with a beam of 4, and the
+log probabilities of texts at ten positions. What clattn exports must be the same network and
+tokenizer for transformers. Prints counts; exits with 1 when something differs.
 """
 import json
 import sys
@@ -16,15 +16,23 @@ from pathlib import Path
 import torch
 import transformers
 from sentencepiece import sentencepiece_model_pb2
-from transformers import AutoTokenizer, M2M100ForConditionalGeneration
+from transformers import AutoTokenizer
 
 import m2m_models
 from marian_models import page
-from peer import Tally, clattn
+from peer import Tally, clattn, cut_alike, logits_alike, scored_pieces
 
-MODELS, LINES = 9, 10
+MODELS, LINES = 9, 17
 CLOSE = 1e-4  # scores, sums of float32; texts have no tolerance
 FAMILIES = ["m2m100", "nllb", "mbart"]
+
+
+def compare_logits(tally, name, network, source, first, ids, row):
+    start = network.generation_config.decoder_start_token_id
+    with torch.no_grad():
+        logits = network(input_ids=torch.tensor([source]),
+                         decoder_input_ids=torch.tensor([[start, first, *ids[:-1]]])).logits[0]
+    logits_alike(tally, name, logits[1:], ids, row, f"{source}")
 
 
 def compare(program, tally, folder, form, tokens, network):
@@ -34,13 +42,20 @@ def compare(program, tally, folder, form, tokens, network):
     lines = [draw.choice(page(draw)) for _ in range(LINES)]
     for pair in m2m_models.PAIRS[form["family"]]:
         named = [m2m_models.token_of(form, x) for x in pair]
+        chosen = ["--source", pair[0], "--target", pair[1]]
+        cut = list(scored_pieces(program, model, lines, lines, *chosen, first=named[1]))
+        cut_alike(tally, form["family"], tokens.model, lines,
+                  [[x for x, _ in row[:-1]] for row in cut])
+        sources = [[tokens.ids[named[0]], *tokens.numbers(row)] for row in cut]
+        for source, row in zip(sources, cut):
+            compare_logits(tally, form["family"], network, source, tokens.ids[named[1]],
+                           source[1:], row)
         for beam in (1, 4):
-            said = clattn(program, "translate", "--no-split", "--model", model, "--source", pair[0],
-                          "--target", pair[1], "--beam", beam, "--scores",
-                          text="".join(f"{x}\n" for x in lines))
+            said = clattn(program, "translate", "--no-split", "--model", model, *chosen, "--beam",
+                          beam, "--scores", text="".join(f"{x}\n" for x in lines))
             rows = [row.split("\t") for row in said.split("\n")[:-1]]
-            for line, (_, score, text) in zip(lines, rows, strict=True):
-                their, other = m2m_models.generate(network, tokens, line, named, beam)
+            for line, source, (_, score, text) in zip(lines, sources, rows, strict=True):
+                their, other = m2m_models.generate(network, tokens, source, named[1], beam)
                 name, at = f"{form['family']}: beam {beam}", f"{line!r}, {json.dumps(form)}"
                 tally.compare(f"{name}, text", text, their, at)
                 if other is not None and text == their:
@@ -48,7 +63,8 @@ def compare(program, tally, folder, form, tokens, network):
 
 
 def is_bpe(folder):
-    """transformers reads NLLB's model of SentencePiece as one of byte pairs, as it is."""
+    """transformers reads NLLB's model of SentencePiece as one of byte pairs, and mBART's as a
+    unigram model, as they are."""
     model = sentencepiece_model_pb2.ModelProto()
     model.ParseFromString((folder / "sentencepiece.bpe.model").read_bytes())
     return model.trainer_spec.model_type == model.trainer_spec.BPE
@@ -60,15 +76,16 @@ def compare_exported(program, tally, folder, form, tokens):
     given = folder.with_name(f"{folder.name}-imported")
     exported = folder.with_name(f"{folder.name}-exported")
     clattn(program, "export", "--format", "huggingface", "--model", given, "--out", exported)
-    network = M2M100ForConditionalGeneration.from_pretrained(exported).eval()
-    first = M2M100ForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
+    kind = m2m_models.CLASSES[form["family"] == "mbart"][0]
+    network = kind.from_pretrained(exported).eval()
+    first = kind.from_pretrained(folder, dtype=torch.float32).eval()
     tokenizer = AutoTokenizer.from_pretrained(exported)
     pair = m2m_models.PAIRS[form["family"]][0]
     tokenizer.src_lang = pair[0]
     for line in page(tally.draw(folder.name))[:LINES]:
         ids = tokens.encode(line, m2m_models.token_of(form, pair[0]))
         at = f"{line!r}, {json.dumps(form)}"
-        if form["family"] == "m2m100" or is_bpe(exported):
+        if form["family"] == "m2m100" or is_bpe(exported) == (form["family"] == "nllb"):
             tally.compare(f"{form['family']}: exported tokenizer", tokenizer(line).input_ids, ids,
                           at)
         with torch.no_grad():
@@ -88,8 +105,7 @@ def main():
             folder = Path(scratch) / str(number)
             made = m2m_models.make(tally.draw(number), folder, FAMILIES[number % 3])
             compare(program, tally, folder, *made)
-            if made[0]["family"] != "mbart":
-                compare_exported(program, tally, folder, *made[:2])
+            compare_exported(program, tally, folder, *made[:2])
     tally.finish()
 
 

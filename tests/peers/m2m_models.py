@@ -109,6 +109,10 @@ class Tokens:
         pieces = self.model.encode(line, out_type=str)
         return [self.ids[language], *(self.ids.get(x, 3) for x in pieces), 2]
 
+    def numbers(self, row):
+        """Those of a row of peer.scored_pieces."""
+        return [*(self.ids.get(x, 3) for x, _ in row[:-1]), 2]
+
     def decode(self, ids):
         pieces = [self.names.get(i, "") for i in ids]
         kept = [x for x in pieces if x and x not in OWN and x != "<mask>" and
@@ -116,12 +120,12 @@ class Tokens:
         return self.model.decode(kept).strip()
 
 
-def generate(network, tokens, line, pair, beam):
-    """The text of transformers, and its score where the search gives one."""
-    source, target = pair
+def generate(network, tokens, ids, target, beam):
+    """The text that transformers makes of the numbers of a source, and its score where the
+    search gives one."""
     with torch.no_grad():
         out = network.generate(
-            input_ids=torch.tensor([tokens.encode(line, source)]), num_beams=beam,
+            input_ids=torch.tensor([ids]), num_beams=beam,
             forced_bos_token_id=tokens.ids[target], return_dict_in_generate=True,
             output_scores=True)
     score = out.sequences_scores[0].item() if beam > 1 else None

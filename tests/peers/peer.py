@@ -7,6 +7,7 @@ from pathlib import Path
 
 SHOWN = 5  # differences of a name that are printed
 CLOSE = 1e-6  # of two scores: both are double
+POSITIONS, LOGITS = 10, 1e-4  # places in a text, and what its logits may differ by
 
 
 def run(program, *arguments, text=""):
@@ -63,6 +64,45 @@ def rounds(tally, count):
     for number in range(count):
         with tempfile.TemporaryDirectory() as folder:
             yield number, tally.draw(number), Path(folder)
+
+
+def scored_pieces(program, model, lines, texts, *options, first=None):
+    """The pieces of texts as translations of lines, by clattn: of each text a list of names and
+    log probabilities, the end included. first: the piece of a language, which is left out."""
+    with tempfile.TemporaryDirectory() as folder:
+        given = write_lines(Path(folder) / "given", texts)
+        said = clattn(program, "translate", "--model", model, *options, "--given", given,
+                      "--pieces", text="".join(f"{x}\n" for x in lines))
+    for row in said.split("\n")[:-1]:
+        pairs = [x.rsplit(":", 1) for x in row.split("\t")[2].split(" ") if x]
+        assert not first or pairs[0][0] == first, pairs
+        yield [(x, float(logp)) for x, logp in pairs[bool(first):]]
+
+
+def cut_alike(tally, name, model, texts, rows):
+    """Compares how clattn cut texts (rows of pieces) with a model of SentencePiece. Releases of
+    it choose one or the other of two cuts that a model likes equally well: 000 is 0 and 00, or
+    00 and 0. So the cuts must have one score, and callers go on with clattn's."""
+    def seen(ids):
+        known = [i for i in ids if not model.is_unknown(i)]
+        return "".join(map(model.id_to_piece, known)), len(ids) - len(known)
+
+    def score(ids):
+        return sum(map(model.get_score, ids))
+
+    for text, row in zip(texts, rows, strict=True):
+        ours, theirs = [model.piece_to_id(x) for x in row], model.encode(text)
+        alike = seen(ours) == seen(theirs) and same(score(ours), score(theirs), CLOSE)
+        tally.compare(f"{name}: cuts of one score", alike, True, f"{text!r}: {row}")
+
+
+def logits_alike(tally, name, logits, ids, row, where):
+    """Compares the log probabilities of a row of scored_pieces at ten positions with logits
+    [positions,pieces] of another program; ids: the numbers of its pieces."""
+    theirs = logits.log_softmax(-1)
+    apart = [abs(logp - theirs[t, i].item()) for t, (i, (_, logp)) in enumerate(zip(ids, row))]
+    tally.compare(f"{name}: log probabilities at ten positions", max(apart[:POSITIONS]), 0.0,
+                  where, LOGITS)
 
 
 def write_lines(path, rows):

@@ -4,8 +4,8 @@
     t5.py CLATTN SEED
 
 The newest transformers makes models of many forms (t5_models.py); clattn imports them. Texts
-and scores must be the same, greedy and with a beam of 4, and the log-probabilities of texts
-of ten pieces and more. What clattn exports must be the same network for transformers, and the
+and scores must be the same, greedy and with a beam of 4, and the log probabilities of texts at
+ten positions. What clattn exports must be the same network for transformers, and the
 same bits for clattn. Prints counts; exits with 1 when something differs.
 """
 import filecmp
@@ -20,34 +20,40 @@ from transformers import T5ForConditionalGeneration
 
 import t5_models
 from marian_models import page
-from peer import Tally, clattn
+from peer import Tally, clattn, cut_alike, logits_alike, scored_pieces
 
-MODELS, LINES = 8, 13
+MODELS, LINES = 8, 25
 CLOSE = 1e-4  # scores, sums of float32; texts have no tolerance
 
 
-def lines_of(draw):
-    """Lines whose pieces all releases of SentencePiece agree on: 000 is 0 and 00, or 00 and 0,
-    which a model likes equally well."""
-    lines = []
-    while len(lines) < LINES:
-        lines += [x for x in [draw.choice(page(draw))] if "000" not in x]
-    return lines
+def compare_logits(tally, name, network, tokens, source, row):
+    ids = tokens.numbers(row)
+    start = network.generation_config.decoder_start_token_id
+    with torch.no_grad():
+        logits = network(input_ids=torch.tensor([source]),
+                         decoder_input_ids=torch.tensor([[start, *ids[:-1]]])).logits[0]
+    logits_alike(tally, name, logits, ids, row, f"{source}")
 
 
 def compare(program, tally, folder, form, tokens, network):
     model = folder.with_name(f"{folder.name}-imported")
     clattn(program, "import", folder, "--out", model)
     draw = tally.draw(f"lines of {folder.name}")
-    lines = lines_of(draw)
+    lines = [draw.choice(page(draw)) for _ in range(LINES)]
     for target in t5_models.TARGETS.get(form["family"], [None]):
         named = ["--target", target] if target else []
+        texts = [t5_models.tagged(x, target) for x in lines]
+        cut = list(scored_pieces(program, model, lines, texts, *named))
+        cut_alike(tally, form["family"], tokens.model, texts,
+                  [[x for x, _ in row[:-1]] for row in cut])
+        for row in cut:
+            compare_logits(tally, form["family"], network, tokens, tokens.numbers(row), row)
         for beam in (1, 4):
             said = clattn(program, "translate", "--no-split", "--model", model, *named, "--beam",
                           beam, "--scores", text="".join(f"{x}\n" for x in lines))
             rows = [row.split("\t") for row in said.split("\n")[:-1]]
-            for line, (_, score, text) in zip(lines, rows, strict=True):
-                their, other = t5_models.generate(network, tokens, line, target, beam)
+            for line, source, (_, score, text) in zip(lines, cut, rows, strict=True):
+                their, other = t5_models.generate(network, tokens, tokens.numbers(source), beam)
                 name, at = f"{form['family']}: beam {beam}", f"{line!r}, {json.dumps(form)}"
                 tally.compare(f"{name}, text", text, their, at)
                 if other is not None and text == their:
@@ -66,8 +72,9 @@ def compare_exported(program, tally, folder, form, tokens, network):
                       filecmp.cmp(first / file, again / file, shallow=False), True,
                       json.dumps(form))
     theirs = T5ForConditionalGeneration.from_pretrained(exported).eval()
+    target = t5_models.TARGETS.get(form["family"], [None])[0]
     for line in page(tally.draw(folder.name))[:LINES]:
-        ids = tokens.encode(line, t5_models.TARGETS.get(form["family"], [None])[0])
+        ids = tokens.encode(t5_models.tagged(line, target))
         given = {"input_ids": torch.tensor([ids]), "decoder_input_ids": torch.tensor([ids[:10]])}
         with torch.no_grad():
             ours, other = (x(**given).logits[..., :len(tokens.model)] for x in (theirs, network))

@@ -38,6 +38,11 @@ def draw_form(draw, family):
     }
 
 
+def tagged(line, target):
+    """A source as MADLAD-400 has it."""
+    return f"<2{target}> {line}" if target else line
+
+
 def special_ids(form):
     """The numbers of padding, end, unknown and start."""
     return (1, 2, 0, 0) if form["family"] == "madlad" else (0, 1, 2, 0)
@@ -100,8 +105,12 @@ class Tokens:
         self.form, self.model = form, model
         self.end = special_ids(form)[1]
 
-    def encode(self, line, target=None):
-        return [*self.model.encode(f"<2{target}> {line}" if target else line), self.end]
+    def encode(self, line):
+        return [*self.model.encode(line), self.end]
+
+    def numbers(self, row):
+        """Those of a row of peer.scored_pieces."""
+        return [*(self.model.piece_to_id(x) for x, _ in row[:-1]), self.end]
 
     def decode(self, ids):
         special = special_ids(self.form)[:3]
@@ -109,18 +118,19 @@ class Tokens:
         return self.model.decode(kept).strip()
 
 
-def generate(network, tokens, line, target, beam):
-    """The text of transformers, and its score where the search gives one."""
+def generate(network, tokens, ids, beam):
+    """The text that transformers makes of the numbers of a source, and its score where the
+    search gives one."""
     with torch.no_grad():
-        out = network.generate(input_ids=torch.tensor([tokens.encode(line, target)]),
-                               num_beams=beam, return_dict_in_generate=True, output_scores=True)
+        out = network.generate(input_ids=torch.tensor([ids]), num_beams=beam,
+                               return_dict_in_generate=True, output_scores=True)
     score = out.sequences_scores[0].item() if beam > 1 else None
     return tokens.decode(out.sequences[0].tolist()), score
 
 
 def train(network, tokens, lines, target):
     """Each line learns to become the next one."""
-    train_pairs(network, STEPS, [(tokens.encode(a, target)[:40], tokens.encode(b)[:16])
+    train_pairs(network, STEPS, [(tokens.encode(tagged(a, target))[:40], tokens.encode(b)[:16])
                                  for a, b in zip(lines, [*lines[1:], lines[0]])])
 
 

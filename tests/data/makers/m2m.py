@@ -34,7 +34,8 @@ def write_answers(folder, form, tokens, network, pair, lines):
     for beam in (1, 4):
         rows = []
         for line in lines:
-            text, score = m2m_models.generate(network, tokens, line, named, beam)
+            text, score = m2m_models.generate(
+                network, tokens, tokens.encode(line, named[0]), named[1], beam)
             rows.append(f"{'-' if score is None else f'{score:.6f}'}\t{text}\n")
         (folder / f"{pair[0]}-{pair[1]}-{beam}.txt").write_text("".join(rows), encoding="utf-8")
 

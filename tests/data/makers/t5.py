@@ -43,7 +43,8 @@ def main():
             for beam in (1, 4):
                 rows = []
                 for line in lines:
-                    text, score = t5_models.generate(network, tokens, line, target, beam)
+                    text, score = t5_models.generate(
+                        network, tokens, tokens.encode(t5_models.tagged(line, target)), beam)
                     rows.append(f"{'-' if score is None else f'{score:.6f}'}\t{text}\n")
                 (folder / f"{target or 'any'}-{beam}.txt").write_text("".join(rows),
                                                                       encoding="utf-8")
