@@ -96,7 +96,7 @@ static void suspend(serve_job *job)
     MHD_suspend_connection(job->connection);
 }
 
-static ssize_t read_events(void *of, uint64_t at, char *to, size_t most)
+static ptrdiff_t read_events(void *of, uint64_t at, char *to, size_t most)
 {
     request *r = of;
     (void)at;

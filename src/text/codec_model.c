@@ -73,7 +73,12 @@ static bool is_normal(const model *m, int id)
 /* Adds each merge of two pieces that makes the piece id. */
 static cla_status add_merges(const model *m, int id, merges *all, cla_text *left)
 {
+    enum { MOST = 1024 };
     const char *piece = m->vocab.tokens[id];
+    if (strlen(piece) > MOST) {
+        return cla_fail(CLA_E_INPUT, "%s: piece %d has more than %d bytes", m->path, id,
+                        MOST);
+    }
     for (size_t at = 1; piece[at]; at++) {
         left->size = 0;
         CLA_TRY(cla_text_append(left, piece, at));
