@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 """lm.py - the language model of a config in PyTorch: trained, or with a run's weights
 
-usage: lm.py CONFIG.json [--data FOLDER] [--steps N] [--threads N] [--seed N]
-       lm.py --score RUN [--threads N]
+usage: lm.py CONFIG.json [--data FOLDER] [--set KEY=VALUE] [--minutes M] [--out RUN]
+       lm.py --score RUN [--data FOLDER]
 
 The first form trains the network of a config of `clattn train` (model lm, softmax
-attention) on the same text, with AdamW, its cosine and clipping, and prints the loss,
-the held-out loss (nats a character) and the pace of the steps. The second reads the
-weights of a run and prints the held-out loss in float64, which `clattn eval --split
-dev` must give, too. Needs torch, numpy and safetensors.
+attention) on the same text, with dropout, AdamW, its cosine and clipping, and prints
+the loss, the held-out loss (nats a character) and the pace of the steps. --out keeps
+the curve: RUN/log.jsonl with the keys of a run of clattn, so that `clattn plot` draws
+both, and RUN/curve.csv. The second form reads the weights of a run and prints the
+held-out loss in float64, which `clattn eval --split dev` must give, too. Needs torch,
+numpy and safetensors.
 """
 
 import argparse
+import csv
+import datetime
 import json
 import math
 import time
@@ -56,6 +60,12 @@ USUAL = {
     "rope_base": 10000.0,
     "rope_part": 1.0,
     "norm_epsilon": 1e-6,
+    "dropout": 0.0,
+    "attention_dropout": 0.0,
+    "relu_dropout": 0.0,
+    "log_every": 20,
+    "eval_every": 0,
+    "seed": 42,
     "train": "train.txt",
 }
 ACTIVATIONS = {
@@ -122,17 +132,20 @@ class Layer(nn.Module):
         if c["position"] == "rope":
             q, k = turn(q, c), turn(k, c)
         k, v = (part.repeat_interleave(heads // few, 1) for part in (k, v))
-        o = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        p = c["attention_dropout"] if self.training else 0.0
+        o = F.scaled_dot_product_attention(q, k, v, dropout_p=p, is_causal=True)
         return self.out(o.transpose(1, 2).flatten(2))
 
     def feed(self, x: torch.Tensor) -> torch.Tensor:
         act = ACTIVATIONS[self.c["feed_forward"]]
         up = self.up(x)
-        return self.down(act(self.gate(x)) * up if self.gate is not None else act(up))
+        up = act(self.gate(x)) * up if self.gate is not None else act(up)
+        return self.down(F.dropout(up, self.c["relu_dropout"], self.training))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = x + self.attend(self.first(x))
-        return x + self.feed(self.second(x))
+        p = self.c["dropout"]
+        x = x + F.dropout(self.attend(self.first(x)), p, self.training)
+        return x + F.dropout(self.feed(self.second(x)), p, self.training)
 
 
 class Model(nn.Module):
@@ -145,6 +158,7 @@ class Model(nn.Module):
         self.layers = nn.ModuleList(Layer(c) for _ in range(c["layers"]))
         self.norm = Norm(c)
         self.head = self.table if c["tied"] else nn.Embedding(pieces, c["dim"])
+        self.dropout = c["dropout"]
         for p in self.parameters():
             if p.dim() == 2:
                 nn.init.xavier_uniform_(p)
@@ -156,6 +170,7 @@ class Model(nn.Module):
         x = self.table(ids)
         if self.places is not None:
             x = x + self.places.weight[: ids.shape[1]]
+        x = F.dropout(x, self.dropout, self.training)
         for layer in self.layers:
             x = layer(x)
         return self.norm(x) @ self.head.weight.T
@@ -209,22 +224,61 @@ def rate(c: Settings, step: int) -> float:
     )
 
 
-def train(c: Settings, folder: str, seed: int) -> None:
-    torch.manual_seed(seed)
-    ids, dev, pieces = texts(c, folder, None)
-    model = Model(c, pieces)
+class Curve:
+    """The lines of a training: printed, and kept as log.jsonl and curve.csv."""
+
+    def __init__(self, c: Settings, folder: Path | None) -> None:
+        self.c, self.folder = c, folder
+        self.start, self.spent = time.monotonic(), 0.0
+        if folder:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "config.json").write_text(json.dumps(c, indent=4) + "\n")
+            (folder / "log.jsonl").write_text("")
+            with open(folder / "curve.csv", "w", newline="") as file:
+                csv.writer(file).writerow(["step", "seconds", "loss", "nll"])
+
+    def minutes(self) -> float:
+        return (time.monotonic() - self.start) / 60
+
+    def add(self, step: int, loss: float | None, nll: float | None) -> None:
+        """Without a loss it is a line of an evaluation."""
+        seconds = round(self.minutes() * 60, 1)
+        pace = step * self.c["batch"] * self.c["context"] / self.spent
+        name, value = ("nll", nll) if loss is None else ("loss", loss)
+        print(f"step {step}  {name} {value:.4f}  {pace:.0f} pieces/s", flush=True)
+        if not self.folder:
+            return
+        now = datetime.datetime.now(datetime.timezone.utc).strftime("%FT%TZ")
+        line = {"step": step, name: value, "units_per_s": pace, "time": now}
+        if loss is None:
+            del line["units_per_s"]
+        with open(self.folder / "log.jsonl", "a") as file:
+            file.write(json.dumps(line) + "\n")
+        with open(self.folder / "curve.csv", "a", newline="") as file:
+            csv.writer(file).writerow([step, seconds, loss, nll])
+
+
+def optimiser(c: Settings, model: Model) -> torch.optim.Optimizer:
+    """AdamW, whose decay acts on matrices and tables."""
     groups = [
         {"params": [p for p in model.parameters() if p.dim() > 1]},
         {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0},
     ]
-    optim = torch.optim.AdamW(
+    return torch.optim.AdamW(
         groups,
         lr=c["lr"],
         betas=(c["beta1"], c["beta2"]),
         weight_decay=c["weight_decay"],
     )
-    print(f"{sum(p.numel() for p in model.parameters())} parameters")
-    spent = 0.0
+
+
+def train(c: Settings, folder: str, minutes: float, out: Path | None) -> None:
+    torch.manual_seed(c["seed"])
+    ids, dev, pieces = texts(c, folder, None)
+    model = Model(c, pieces)
+    optim = optimiser(c, model)
+    print(f"{sum(p.numel() for p in model.parameters())} parameters", flush=True)
+    curve, losses = Curve(c, out), []
     for step in range(1, c["steps"] + 1):
         at = torch.randint(len(ids) - c["context"], (c["batch"], 1))
         start = time.perf_counter()
@@ -235,13 +289,16 @@ def train(c: Settings, folder: str, seed: int) -> None:
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), c["clip"])
         optim.step()
-        value = loss.item()
-        spent += time.perf_counter() - start
-        if step % 250 == 0 or step == c["steps"]:
-            nll = held_out(model, dev, c["context"])
-            pace = step * c["batch"] * c["context"] / spent
-            line = f"step {step}  loss {value:.3f}  held out {nll:.4f}"
-            print(f"{line}  {pace:.0f} pieces/s", flush=True)
+        losses.append(loss.item())
+        curve.spent += time.perf_counter() - start
+        last = step == c["steps"] or curve.minutes() >= minutes
+        if step % c["log_every"] == 0 or last:
+            curve.add(step, sum(losses) / len(losses), None)
+            losses.clear()
+        if last or (c["eval_every"] and step % c["eval_every"] == 0):
+            curve.add(step, None, held_out(model, dev, c["context"]))
+        if last:
+            return
 
 
 def take(model: Model, run: Path) -> None:
@@ -293,23 +350,34 @@ def score(run: Path, folder: str | None) -> None:
     print(f"nll {nll:.6f}  perplexity {math.exp(nll):.6f}")
 
 
+def changed(c: Settings, assignments: list[str]) -> Settings:
+    """The settings with those of --set: values are JSON, or texts."""
+    for word in assignments:
+        key, _, text = word.partition("=")
+        try:
+            c[key] = json.loads(text)
+        except json.JSONDecodeError:
+            c[key] = text
+    return c
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("config", nargs="?", type=Path)
-    parser.add_argument("--score", type=Path)
+    parser.add_argument("--score", type=Path, metavar="RUN")
     parser.add_argument("--data")
-    parser.add_argument("--steps", type=int)
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--minutes", type=float, default=math.inf)
+    parser.add_argument("--out", type=Path, metavar="RUN")
     parser.add_argument("--threads", type=int)
-    parser.add_argument("--seed", type=int, default=42)
     a = parser.parse_args()
     if a.threads:
         torch.set_num_threads(a.threads)
     if a.score:
         score(a.score, a.data)
     elif a.config:
-        c = settled(json.loads(a.config.read_text()))
-        c["steps"] = a.steps or c["steps"]
-        train(c, a.data or str(a.config.parent / c["data"]), a.seed)
+        c = settled(changed(json.loads(a.config.read_text()), a.set))
+        train(c, a.data or str(a.config.parent / c["data"]), a.minutes, a.out)
     else:
         parser.error("a config, or --score RUN")
 

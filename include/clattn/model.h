@@ -15,8 +15,7 @@ extern "C" {
 
 typedef struct cla_model cla_model;
 
-/* The number type of weights on the device. Matrices alone have fewer bits
- * (docs/weights.md). */
+/* The number type of matrices on the device (docs/weights.md); others are float32. */
 typedef enum cla_weights {
     CLA_WEIGHTS_STORED, // the type in the model's state on disk
     CLA_WEIGHTS_FLOAT32,
@@ -334,8 +333,7 @@ typedef struct cla_compose_options {
 typedef struct cla_quatrain {
     const char *line[CLA_QUATRAIN_LINES];
     const char *keyword[CLA_QUATRAIN_LINES]; // what each line was written on
-    int from_text, from_vectors; // keywords that are words of the text, or near to
-                                 // those; the others were drawn
+    int from_text, from_vectors; // keywords of the text, or near to those; others drawn
     double logp;     // natural logarithm of the probability of all characters
     int from_themes; // keywords that a poets' dictionary lists with the text's words
 } cla_quatrain;
@@ -360,6 +358,8 @@ CLA_API void cla_quatrain_free(cla_quatrain **poem);
 /* Gets a part of a text while it is written: UTF-8, `size` bytes and a NUL. It must not
  * use the model. CLA_OK goes on; another status ends the call, which returns it. */
 typedef cla_status (*cla_take_text)(void *to, const char *text, size_t size);
+/* Why a text ended: it has all its pieces, one of `stop` came, the model ended it. */
+typedef enum cla_text_end { CLA_TEXT_LENGTH, CLA_TEXT_STOP, CLA_TEXT_END } cla_text_end;
 
 /* How a text is continued. {0}: 200 pieces, drawn by their probabilities. */
 typedef struct cla_generate_options {
@@ -367,13 +367,13 @@ typedef struct cla_generate_options {
     int greedy;              // 1: the likeliest piece each time
     double temperature;      // t: pieces are drawn by p^(1/t); 0: 1
     int top_k;               // from the k likeliest pieces alone; 0: from all
-    double top_p;            // from the fewest likeliest pieces that have the
-                             // probability p together, up to 1; 0: from all
+    double top_p;            // from the fewest that have p together; 0: from all
     uint32_t seed;           // of the draws
     const char *const *stop; // [stop_count] texts that end the writing, none empty;
     size_t stop_count;       // they are not part of the result
     cla_take_text take;      // gets each part when it is written; NULL: none
     void *to;                // for take; may be NULL
+    cla_text_end *end;       // out: why the text ended; NULL: not asked for
     uint64_t reserved[4];    // 0: room for later versions
 } cla_generate_options;
 

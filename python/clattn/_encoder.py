@@ -39,6 +39,7 @@ _DEFAULTS: dict[str, Any] = {  # of clattn's translators: src/models/transformer
     "max_positions": 0,
     "rope_base": 10000.0,
     "rope_part": 1.0,
+    "rope_scaling": "none",
     "embedding_scale": True,
     "embedding_norm": False,
     "convolutions": 0,
@@ -49,6 +50,7 @@ _ONLY: dict[str, tuple[Any, ...]] = {  # of keys with more values in clattn
     "convolutions": (0,),
     "position": ("sine", "marian", "fairseq", "opennmt", "learned", "rope", "none"),
     "attention_scale": (True,),
+    "rope_scaling": ("none",),
     "head_width": (0,),
 }
 _FUNCTIONS: dict[str, Callable[[Any], Any]] = {

@@ -81,6 +81,8 @@ enum { CLA_DATE_BYTES = 21 };
 /* Writes the time of day in UTC, such as "2026-01-31T23:59:59Z"; the empty text when it
  * is unknown. */
 void cla_time_utc(char text[CLA_DATE_BYTES]);
+/* Reads such a time: seconds since some day. Returns false when text is none. */
+bool cla_time_read(int64_t *seconds, const char *text);
 
 /* Allocates zeroed memory for n items of size bytes. out is the address of a pointer of
  * any type. Errors: CLA_E_NOMEM. */

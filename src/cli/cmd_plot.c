@@ -27,7 +27,9 @@ static const cli_option options[] = {
       "perplexity; loss is another; with --bench: peak_share, or gflops, gbs, "
       "median_ms, words_per_s)",
       CLI_TEXT, .at = offsetof(arguments, metric) },
-    { "along", 'a', "KEY", "the other axis of curves: step (default), or epoch",
+    { "along", 'a', "KEY",
+      "the other axis of curves: step (default), epoch, or time, in minutes since the "
+      "first line of the log",
       CLI_TEXT, .at = offsetof(arguments, along) },
     { "seeds", 's', NULL,
       "one curve for runs that differ in their seed alone: their mean, in a band of "
@@ -89,26 +91,41 @@ static cla_status add_point(svg_curve *c, double x, double y)
     return CLA_OK;
 }
 
-/* Reads the points of a run: values of metric at the whole numbers of the key `along'.
- * A last line without a line end is left out. */
+/* Finds the place of a line along the axis: a whole number, or of "time" the minutes
+ * since *first, which the first time sets. */
+static bool find_place(double *x, const json_t *place, int64_t *first)
+{
+    int64_t now = 0;
+    *x = json_number_value(place);
+    if (!json_is_string(place) || !cla_time_read(&now, json_string_value(place))) {
+        return json_is_integer(place);
+    }
+    *first = *first ? *first : now;
+    *x = (double)(now - *first) / 60;
+    return true;
+}
+
+/* Reads the points of a run: values of metric by the key `along'. A last line without a
+ * line end is left out. */
 static cla_status read_points(svg_curve *c, const char *path, const char *along,
                               const char *metric, cla_scan *scan)
 {
+    int64_t first = 0;
     for (;;) {
         json_t *object = NULL;
         char *line = NULL;
         size_t size = 0;
+        double x = 0;
         CLA_TRY(cla_scan_filled(scan, &line, &size));
         if (!line || !scan->ended) {
             break;
         }
         CLA_TRY(cla_json_text(&object, path, scan->number, line, size, 0));
-        const json_t *step = json_object_get(object, along);
         const json_t *value = json_object_get(object, metric);
-        const bool whole = json_is_integer(step) && json_is_number(value);
-        const cla_status status =
-            whole ? add_point(c, json_number_value(step), json_number_value(value))
-                  : CLA_OK;
+        const bool placed = find_place(&x, json_object_get(object, along), &first);
+        const cla_status status = placed && json_is_number(value)
+                                      ? add_point(c, x, json_number_value(value))
+                                      : CLA_OK;
         json_decref(object);
         CLA_TRY(status);
     }
@@ -192,6 +209,9 @@ static cla_status plot_runs(const arguments *a)
 {
     svg_curve curves[MAX_RUNS] = { { .name = NULL } };
     const char *along = a->along ? a->along : "step";
+    const char *axis = !a->along                    ? "steps"
+                       : strcmp(along, "time") == 0 ? "minutes"
+                                                    : along;
     cla_text picture = { 0 }, metric = { 0 }, names[MAX_RUNS] = { { .data = NULL } };
     int count = a->runs.count;
     cla_status status = choose_metric(a, &metric);
@@ -202,9 +222,8 @@ static cla_status plot_runs(const arguments *a)
         status =
             cli_plot_seeds(curves, &count, (const char *const *)a->runs.word, names);
     }
-    status = status ? status
-                    : cli_svg_curves(&picture, curves, count,
-                                     a->along ? along : "steps", metric.data);
+    status =
+        status ? status : cli_svg_curves(&picture, curves, count, axis, metric.data);
     status = status ? status : cla_file_write(a->out, picture.data, picture.size);
     for (int i = 0; i < a->runs.count; i++) {
         free(curves[i].x);

@@ -1,7 +1,9 @@
 /* serve.h - the HTTP service. A request becomes a job; worker threads process the texts
  * of jobs in batches.
  *
- *   serve_http.c     connections, routes, responses; the only file with libmicrohttpd
+ *   serve_http.c     connections and responses; the only file with libmicrohttpd
+ *   serve_routes.c   which requests there are, and the responses to GET
+ *   serve_stream.c   the events of a response that is sent while it is written
  *   serve_request.c  turns the body of a request into a job
  *   serve_translate.c  what is special about translations
  *   serve_generate.c  what is special about prompts
@@ -30,6 +32,9 @@ typedef enum serve_kind {
 
 /* How the prompts of a request are continued: serve_generate.c. */
 typedef struct serve_generation serve_generation;
+
+/* The events of a response: serve_stream.c. */
+typedef struct serve_stream serve_stream;
 
 typedef struct serve_limits {
     int batch, wait_ms;  // most texts of a batch; longest wait for more
@@ -110,6 +115,7 @@ typedef struct serve_job {
     size_t document_cap;
     char *passage;                // of questions to answer
     serve_generation *generation; // of prompts to continue
+    serve_stream *stream;         // of its one prompt; NULL: the response is whole
     size_t best;          // most answers to a question, or translations of a line
     serve_models *models; // of the service when the request came
     serve_model *with;    // one of them
@@ -161,7 +167,9 @@ typedef struct serve {
     serve_worker *worker; // [workers]
     int workers;
     const serve_limits *limits;
-    void (*done)(serve_job *job);       // called when a job has its code and body
+    void (*done)(const struct serve *s,
+                 serve_job *job);       // called when a job has its code and body
+    void (*wake)(serve_job *job);       // resumes a connection that was suspended
     bool (*gone)(const serve_job *job); // whether its client has left; NULL: never
 
     cla_mutex lock;       // guards the members below
@@ -220,6 +228,44 @@ void serve_generation_free(serve_generation **generation);
 /* Continues n prompts, one after the other. Errors: those of cla_model_generate. */
 cla_status serve_generate(const serve_worker *w, cla_model *model,
                           const serve_unit *unit, size_t n);
+
+/* ---- serve_routes.c ---- */
+
+typedef struct serve_route {
+    const char *path;    // NULL: there is no such one
+    int kind;            // serve_kind of a POST, or -1: GET
+    const char *type;    // of the content of the response
+    const char *methods; // those that it takes
+} serve_route;
+
+const serve_route *serve_route_of(const char *path);
+/* Refuses a request that the service does not take. */
+void serve_refuse_route(const serve *s, serve_job *job, const serve_route *route,
+                        const char *method);
+/* Appends the response to a GET of a path, or refuses the job. Errors: CLA_E_NOMEM. */
+cla_status serve_get(serve *s, serve_job *job, const char *path, cla_text *out);
+
+/* ---- serve_stream.c ---- */
+
+/* Events are server-sent: "data: ", JSON and two line ends (HTML standard, 9.2). The
+ * connection and the worker of a job share its stream. */
+cla_status serve_stream_new(serve_stream **out);
+void serve_stream_free(serve_stream **stream);
+/* For the worker: adds an event (consumed), and wakes the connection. Errors: CLA_E_IO
+ * (the client has left), CLA_E_NOMEM. */
+cla_status serve_stream_add(const serve *s, serve_job *job, json_t *event);
+/* For the worker, when the job is done: no more events follow. A refused job whose
+ * first events are sent ends with its error. */
+void serve_stream_end(const serve *s, serve_job *job);
+/* For the connection: returns whether a response has begun, so that its code is 200. */
+bool serve_stream_begun(serve_stream *stream);
+/* Copies at most `most` bytes; returns their number, 0 when the connection must be
+ * suspended until wake, -1 at the end. suspend is called under the lock. */
+ptrdiff_t serve_stream_read(serve_job *job, char *to, size_t most,
+                            void (*suspend)(serve_job *job));
+/* Notes that the client has left. */
+void serve_stream_leave(serve_stream *stream);
+bool serve_stream_left(serve_stream *stream);
 
 /* ---- serve_languages.c ---- */
 

@@ -1,5 +1,5 @@
 /* serve_http.c - connections, routes and responses, with libmicrohttpd. Its thread runs
- * all callbacks except done(). */
+ * all callbacks except done() and wake(). */
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdio.h>
@@ -10,85 +10,19 @@
 #include "cli/serve.h"
 #include "cli/signals.h"
 
-#define JSON_TYPE "application/json"
-#define GETS      "GET, HEAD"
-
 /* A request of a connection. */
 typedef struct request {
-    serve_job job;
-    const struct route *route;
+    serve_job job;      // first: done() and wake() find the request by it
+    atomic_int holders; // the connection, and the worker of a stream
+    const serve_route *route;
     cla_text body;
     int64_t received; // bytes of the body, including dropped ones
-    bool form;
+    bool form, pushed;
+    bool events; // the response is a stream
 } request;
-
-typedef struct route {
-    const char *path;
-    int kind; // serve_kind of a POST, or -1: GET
-    cla_status (*get)(serve *s, request *r, cla_text *out); // appends the response
-    const char *type;                                       // its content type
-    const char *methods;                                    // those that it takes
-} route;
 
 /* The number of requests whose responses are not yet sent. */
 static atomic_size_t open_requests;
-
-/* ---- GET ------------------------------------------------------------------------- */
-
-static cla_status take_json(cla_text *out, json_t *object)
-{
-    char *text = serve_json(object);
-    const cla_status status =
-        text ? cla_text_add(out, "%s", text) : cla_fail(CLA_E_NOMEM, "out of memory");
-    free(text);
-    return status;
-}
-
-static cla_status get_health(serve *s, request *r, cla_text *out)
-{
-    cla_mutex_lock(&s->lock);
-    const bool failed = s->failed, draining = s->draining;
-    cla_mutex_unlock(&s->lock);
-    if (failed || draining) {
-        serve_refuse(&r->job, 503,
-                     failed ? "the device failed" : "the service is shutting down");
-        return CLA_OK;
-    }
-    return take_json(out,
-                     json_pack("{s:s,s:s}", "status", "ok", "model", s->kind_name));
-}
-
-static cla_status get_metrics(serve *s, request *r, cla_text *out)
-{
-    return serve_metrics(s, r->job.models, out);
-}
-
-/* What only a translator has. */
-static cla_status get_translator(serve *s, request *r, cla_text *out)
-{
-    const char *path = r->route->path;
-    if (s->kind != SERVE_TRANSLATE) {
-        serve_refuse(&r->job, 404, "%s: the model is a %s, no translator", path,
-                     s->kind_name);
-        return CLA_OK;
-    }
-    return path[1] ? take_json(out, serve_describe(r->job.models, path))
-                   : cla_text_add(out, "%s", (const char *)serve_pages[0].text);
-}
-
-static const route routes[] = {
-    { "/health", -1, get_health, JSON_TYPE, GETS },
-    { "/metrics", -1, get_metrics, "text/plain; version=0.0.4; charset=utf-8", GETS },
-    { "/", -1, get_translator, "text/html; charset=utf-8", GETS },
-    { "/languages", -1, get_translator, JSON_TYPE, GETS ", POST" }, // Argos posts
-    { "/frontend/settings", -1, get_translator, JSON_TYPE, GETS },
-    { "/translate", SERVE_TRANSLATE, NULL, JSON_TYPE, "POST" },
-    { "/detect", SERVE_TRANSLATE, NULL, JSON_TYPE, "POST" },
-    { "/tag", SERVE_TAG, NULL, JSON_TYPE, "POST" },
-    { "/answer", SERVE_ANSWER, NULL, JSON_TYPE, "POST" },
-    { "/generate", SERVE_GENERATE, NULL, JSON_TYPE, "POST" },
-    { NULL, -1, NULL, JSON_TYPE, "" },
-};
 
 /* ---- responses ------------------------------------------------------------------- */
 
@@ -102,11 +36,23 @@ static void add_cors_headers(const serve *s, struct MHD_Response *response)
     MHD_add_response_header(response, "Access-Control-Max-Age", "600");
 }
 
-static void add_headers(const serve *s, const request *r, bool draining,
-                        struct MHD_Response *response)
+static bool is_draining(serve *s)
 {
-    const char *type = r->job.code == 200 ? r->route->type : JSON_TYPE;
+    cla_mutex_lock(&s->lock);
+    const bool draining = s->draining;
+    cla_mutex_unlock(&s->lock);
+    return draining;
+}
+
+static void add_headers(serve *s, const request *r, struct MHD_Response *response)
+{
+    const char *type = r->events            ? "text/event-stream"
+                       : r->job.code == 200 ? r->route->type
+                                            : "application/json";
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    if (r->events) {
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
+    }
     if (r->job.code == 503) {
         char seconds[16];
         snprintf(seconds, sizeof seconds, "%d", 1 + s->limits->wait_ms / 1000);
@@ -115,7 +61,7 @@ static void add_headers(const serve *s, const request *r, bool draining,
     if (r->job.code == 405) {
         MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, r->route->methods);
     }
-    if (draining) {
+    if (is_draining(s)) {
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     }
     if (*s->origin) {
@@ -137,13 +83,40 @@ static enum MHD_Result respond(serve *s, request *r, struct MHD_Connection *conn
         return MHD_NO;
     }
     r->job.body = NULL; // the response owns it
-    cla_mutex_lock(&s->lock);
-    const bool draining = s->draining;
-    cla_mutex_unlock(&s->lock);
-    add_headers(s, r, draining, response);
+    add_headers(s, r, response);
     serve_count(s, r->job.code, r->job.began_ns);
     const enum MHD_Result result =
         MHD_queue_response(connection, (unsigned)r->job.code, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static void suspend(serve_job *job)
+{
+    MHD_suspend_connection(job->connection);
+}
+
+static ptrdiff_t read_events(void *of, uint64_t at, char *to, size_t most)
+{
+    request *r = of;
+    (void)at;
+    const ptrdiff_t n = serve_stream_read(&r->job, to, most, suspend);
+    return n < 0 ? MHD_CONTENT_READER_END_OF_STREAM : n;
+}
+
+/* Responds with events, some of which are there. */
+static enum MHD_Result respond_events(serve *s, request *r,
+                                      struct MHD_Connection *connection)
+{
+    enum { BLOCK = 4096 };
+    r->events = true;
+    struct MHD_Response *response = MHD_create_response_from_callback(
+        MHD_SIZE_UNKNOWN, BLOCK, read_events, r, NULL);
+    if (!response) {
+        return MHD_NO;
+    }
+    add_headers(s, r, response);
+    const enum MHD_Result result = MHD_queue_response(connection, 200, response);
     MHD_destroy_response(response);
     return result;
 }
@@ -153,7 +126,7 @@ static enum MHD_Result respond_get(serve *s, request *r,
                                    struct MHD_Connection *connection)
 {
     cla_text out = { 0 };
-    if (r->route->get(s, r, &out)) {
+    if (serve_get(s, &r->job, r->route->path, &out)) {
         serve_refuse(&r->job, 500, "%s", cla_error());
     }
     if (r->job.code) {
@@ -165,10 +138,32 @@ static enum MHD_Result respond_get(serve *s, request *r,
     return respond(s, r, connection);
 }
 
-/* Resumes the connection of a job; called by the worker that finished it. */
-static void done(serve_job *job)
+/* Frees a request that neither its connection nor a worker holds. */
+static void release(request *r)
+{
+    if (atomic_fetch_sub(&r->holders, 1) > 1) {
+        return;
+    }
+    serve_job_free(&r->job);
+    cla_text_free(&r->body);
+    free(r);
+    atomic_fetch_sub(&open_requests, 1);
+}
+
+static void wake(serve_job *job)
 {
     MHD_resume_connection(job->connection);
+}
+
+/* Resumes the connection of a job; called by the worker that finished it. */
+static void done(const serve *s, serve_job *job)
+{
+    if (!job->stream) {
+        wake(job);
+        return;
+    }
+    serve_stream_end(s, job);
+    release((request *)job);
 }
 
 /* Returns whether the client of a job has closed its connection, or its end of it. */
@@ -208,33 +203,6 @@ static bool check_body(const serve *s, request *r, struct MHD_Connection *connec
     return true;
 }
 
-static bool takes(const route *to, const char *method)
-{
-    const size_t size = strlen(method);
-    const char *at = size ? strstr(to->methods, method) : NULL;
-    return at && (at == to->methods || at[-1] == ' ') && (at[size] == ',' || !at[size]);
-}
-
-static void refuse_route(const serve *s, request *r, const char *method)
-{
-    const route *to = r->route;
-    if (to->path && *s->origin && strcmp(method, MHD_HTTP_METHOD_OPTIONS) == 0) {
-        r->job.code = 204; // a browser asks before a page of another server may
-        r->job.body = strdup("");
-        return;
-    }
-    if (!to->path) {
-        serve_refuse(&r->job, 404,
-                     "no such path; there are %s, /health, /metrics and /languages",
-                     s->path);
-    } else if (!takes(to, method)) {
-        serve_refuse(&r->job, 405, "%s takes %s", to->path, to->methods);
-    } else if (to->kind >= 0 && to->kind != (int)s->kind) {
-        serve_refuse(&r->job, 404, "%s: the model is a %s, which has %s", to->path,
-                     s->kind_name, s->path);
-    }
-}
-
 /* Handles the head of a request. */
 static enum MHD_Result begin(serve *s, request *r, struct MHD_Connection *connection,
                              const char *method)
@@ -246,7 +214,7 @@ static enum MHD_Result begin(serve *s, request *r, struct MHD_Connection *connec
     if (!check_body(s, r, connection)) {
         return respond(s, r, connection);
     }
-    refuse_route(s, r, method);
+    serve_refuse_route(s, &r->job, r->route, method);
     return MHD_YES;
 }
 
@@ -265,7 +233,7 @@ static enum MHD_Result take_part(const serve *s, request *r, const char *data,
 /* Handles the end of a request. */
 static enum MHD_Result end(serve *s, request *r, struct MHD_Connection *connection)
 {
-    if (r->route->get) {
+    if (r->route->kind < 0) {
         return respond_get(s, r, connection);
     }
     if (serve_read_job(s, &r->job, r->body.data ? r->body.data : "", r->body.size,
@@ -277,7 +245,10 @@ static enum MHD_Result end(serve *s, request *r, struct MHD_Connection *connecti
         return respond(s, r, connection);
     }
     MHD_suspend_connection(connection); // first, since done() may be called at once
-    if (!serve_push(s, &r->job)) {
+    atomic_fetch_add(&r->holders, r->job.stream != NULL);
+    r->pushed = serve_push(s, &r->job);
+    if (!r->pushed) {
+        atomic_fetch_sub(&r->holders, r->job.stream != NULL);
         MHD_resume_connection(connection); // handle() is called again and responds
     }
     return MHD_YES;
@@ -295,11 +266,10 @@ static enum MHD_Result handle(void *service, struct MHD_Connection *connection,
         }
         *own = r;
         atomic_fetch_add(&open_requests, 1);
+        atomic_store(&r->holders, 1);
         r->job.began_ns = cla_time_ns();
         r->job.models = serve_models_take(service);
-        for (r->route = routes; r->route->path && strcmp(r->route->path, url) != 0;) {
-            r->route++;
-        }
+        r->route = serve_route_of(url);
         return begin(service, r, connection, method);
     }
     if (*size) {
@@ -307,20 +277,28 @@ static enum MHD_Result handle(void *service, struct MHD_Connection *connection,
         *size = 0;
         return take_part(service, r, data, taken);
     }
+    if (r->pushed && r->job.stream && serve_stream_begun(r->job.stream)) {
+        return respond_events(service, r, connection);
+    }
     return r->job.code ? respond(service, r, connection) : end(service, r, connection);
 }
 
 static void forget(void *service, struct MHD_Connection *connection, void **own,
                    enum MHD_RequestTerminationCode why)
 {
-    (void)service, (void)connection, (void)why;
+    (void)connection;
     request *r = *own;
-    if (!r) return;
-    serve_job_free(&r->job);
-    cla_text_free(&r->body);
-    free(r);
     *own = NULL;
-    atomic_fetch_sub(&open_requests, 1);
+    if (!r) return;
+    if (r->pushed && r->job.stream && serve_stream_begun(r->job.stream)) {
+        const bool left = serve_stream_left(r->job.stream) ||
+                          why != MHD_REQUEST_TERMINATED_COMPLETED_OK;
+        serve_count(service, left ? 499 : 200, r->job.began_ns);
+    }
+    if (r->job.stream) {
+        serve_stream_leave(r->job.stream);
+    }
+    release(r);
 }
 
 /* ---- the service ----------------------------------------------------------------- */
@@ -385,6 +363,7 @@ cla_status serve_run(serve *s, const char *address, int port)
 {
     int fd = -1;
     s->done = done;
+    s->wake = wake;
     s->gone = gone;
     CLA_TRY(listen_at(&fd, &port, address));
     cli_catch_signals();

@@ -119,7 +119,7 @@ static void finish_batch(const serve *s, const serve_unit *unit, size_t n)
         const size_t count = job->count;
         if (atomic_fetch_add(&job->finished, 1) + 1 == count) {
             serve_complete(s, job);
-            s->done(job);
+            s->done(s, job);
         }
     }
 }

@@ -19,6 +19,7 @@ void serve_job_free(serve_job *job)
     free(job->first);
     free(job->passage);
     serve_generation_free(&job->generation);
+    serve_stream_free(&job->stream);
     json_decref(job->detected);
     free(job->body);
     serve_models_leave(&job->models);
@@ -76,7 +77,7 @@ static json_t *each_entry(const serve *s, const serve_job *job, bool alternative
 void serve_complete(const serve *s, serve_job *job)
 {
     static const char *const keys[] = { "translatedText", "tags", "answers", "text" };
-    if (job->code) {
+    if (job->code || job->stream) {
         return;
     }
     json_t *object = json_pack("{s:o}", keys[s->kind], each_entry(s, job, false));
@@ -333,7 +334,10 @@ static cla_status read_object(const serve *s, serve_job *job, const json_t *obje
         return read_answer(s, job, object);
     case SERVE_GENERATE:
         CLA_TRY(serve_read_generate(s, job, object));
-        return add_entries(s, job, object, "prompt");
+        CLA_TRY(add_entries(s, job, object, "prompt"));
+        return job->stream && job->list
+                   ? cla_fail(CLA_E_INPUT, "\"stream\" takes one prompt, no list")
+                   : CLA_OK;
     }
     return CLA_OK;
 }

@@ -374,6 +374,7 @@ cla_status serve_work(const serve_worker *w, size_t n)
 {
     const serve_unit *unit = w->unit;
     serve_unit *good = NULL;
+    size_t kept = 0;
     cla_status status = cla_alloc(&good, n, sizeof *good);
     if (status) {
         for (size_t i = 0; i < n; i++) {
@@ -381,10 +382,9 @@ cla_status serve_work(const serve_worker *w, size_t n)
         }
         return status;
     }
-    size_t kept = 0;
     status = keep_good(w, unit, n, good, &kept);
-    const bool several = kept && same_job(good, kept) < kept;
-    if (several && !run(w, good, kept)) {
+    const bool once = w->s->kind == SERVE_GENERATE; // what was sent is not sent again
+    if (!once && same_job(good, kept) < kept && !run(w, good, kept)) {
         free(good);
         return CLA_OK;
     }

@@ -51,9 +51,11 @@ static const char *unlike_gpt2(const lm_config *c)
 static const char *unlike_llama(const lm_config *c)
 {
     const coder_config *coder = &c->coder;
+    const bool gains = coder->rope.scaling != CODER_YARN && coder->rope.gain != 1;
     return !coder->rms                                        ? "norm"
            : !coder->gated                                    ? "feed_forward"
-           : coder->rope_width != coder->model / coder->heads ? "rope_part"
+           : gains                                            ? "rope_gain"
+           : coder->rope.width != coder->model / coder->heads ? "rope_part"
                                                               : NULL;
 }
 
@@ -110,20 +112,52 @@ static json_t *gpt2_settings(const lm_config *c)
                      "embd_pdrop", c->coder.dropout, "scale_attn_weights", 1);
 }
 
-/* Both places of the base of rotary positions: of release 4 and of release 5. */
+/* The scaling of rotary positions. */
+static json_t *scaling_of(const coder_rope *c)
+{
+    static const char *const names[] = { "default", "linear", "llama3", "yarn" };
+    const char *name = names[c->scaling];
+    return c->scaling == CODER_UNSCALED ? json_pack("{s:s}", "rope_type", name)
+           : c->scaling == CODER_LINEAR
+               ? json_pack("{s:s, s:f}", "rope_type", name, "factor", c->factor)
+           : c->scaling == CODER_LLAMA3
+               ? json_pack("{s:s, s:f, s:f, s:f, s:i}", "rope_type", name, "factor",
+                           c->factor, "low_freq_factor", c->low, "high_freq_factor",
+                           c->high, "original_max_position_embeddings", c->context)
+               : json_pack("{s:s, s:f, s:f, s:f, s:f, s:i}", "rope_type", name,
+                           "factor", c->factor, "attention_factor", c->gain,
+                           "beta_slow", c->low, "beta_fast", c->high,
+                           "original_max_position_embeddings", c->context);
+}
+
+/* Both places of rotary positions: of release 4 and of release 5. */
+static json_t *rope_of(const coder_rope *c)
+{
+    json_t *all = json_pack("{s:f, s:o}", "rope_theta", c->base, "rope_parameters",
+                            scaling_of(c));
+    json_t *now = json_object_get(all, "rope_parameters");
+    const bool scaled = c->scaling != CODER_UNSCALED;
+    const bool whole =
+        !json_object_set_new(now, "rope_theta", json_real(c->base)) &&
+        (!scaled || !json_object_set_new(all, "rope_scaling", scaling_of(c)));
+    if (!whole) {
+        json_decref(all);
+        return NULL;
+    }
+    return all;
+}
+
 static json_t *llama_settings(const foreign *f)
 {
     const lm_config *c = config_of(f);
     const json_t *window = json_object_get(f->settings.values, "window");
     const bool slides = c->coder.self.way != &cla_attn_softmax;
-    return json_pack("{s:s, s:i, s:i, s:b, s:b, s:f, s:{s:s, s:f}, s:o*}", "hidden_act",
-                     activation_of(c), "num_key_value_heads", c->coder.kv_heads,
-                     "head_dim", c->coder.model / c->coder.heads, "attention_bias",
-                     !c->coder.unbiased, "mlp_bias", !c->coder.unbiased, "rope_theta",
-                     c->coder.rope_base, "rope_parameters", "rope_type", "default",
-                     "rope_theta", c->coder.rope_base, "sliding_window",
-                     slides ? json_integer((json_integer_value(window) + 1) / 2)
-                            : NULL);
+    return json_pack(
+        "{s:s, s:i, s:i, s:b, s:b, s:o*}", "hidden_act", activation_of(c),
+        "num_key_value_heads", c->coder.kv_heads, "head_dim",
+        c->coder.model / c->coder.heads, "attention_bias", !c->coder.unbiased,
+        "mlp_bias", !c->coder.unbiased, "sliding_window",
+        slides ? json_integer((json_integer_value(window) + 1) / 2) : NULL);
 }
 
 /* The settings that both have: those of the run under the names of the family. */
@@ -150,12 +184,25 @@ static json_t *number_or_null(int32_t id)
     return id < 0 ? json_null() : json_integer(id);
 }
 
+/* The pieces that end a text: one, or a list; NULL when out of memory. */
+static json_t *stops_of(const language *t)
+{
+    json_t *all = t->stops ? json_pack("[i]", t->end) : number_or_null(t->end);
+    for (int i = 0; i < t->stops; i++) {
+        if (json_array_append_new(all, json_integer(t->stop_id[i]))) {
+            json_decref(all);
+            return NULL;
+        }
+    }
+    return all;
+}
+
 /* The pieces around documents, as the tokenizer has them. */
 static json_t *ends_of(const foreign *f)
 {
     const language *t = (const language *)f->task;
     return json_pack("{s:o, s:o}", "bos_token_id", number_or_null(t->start),
-                     "eos_token_id", number_or_null(t->end));
+                     "eos_token_id", stops_of(t));
 }
 
 /* Moves the keys of more, which is freed, to all. */
@@ -176,6 +223,7 @@ cla_status cla_lm_write_settings(const foreign *f, const lm_family *family,
     const bool whole =
         take_all(all, shared_settings(f, family)) &&
         take_all(all, gpt2 ? gpt2_settings(config_of(f)) : llama_settings(f)) &&
+        (gpt2 || take_all(all, rope_of(&config_of(f)->coder.rope))) &&
         take_all(all, ends_of(f));
     if (!whole) {
         json_decref(all);

@@ -149,21 +149,50 @@ static cla_status copy_all(importer *m)
 
 /* ---- settings ------------------------------------------------------------------- */
 
+/* Returns the names of the pieces that end a text: one, or a list; NULL when out of
+ * memory. */
+static json_t *names_of(const cla_vocab *pieces, const lm_ends *ends)
+{
+    json_t *list = json_array();
+    bool whole = list != NULL;
+    for (int i = 0; i < ends->count && whole; i++) {
+        const size_t id = (size_t)ends->id[i];
+        whole = id >= pieces->count ||
+                !json_array_append_new(list, json_string(pieces->tokens[id]));
+    }
+    const size_t count = json_array_size(list);
+    if (count > 1 && whole) {
+        return list;
+    }
+    json_t *one = count ? json_incref(json_array_get(list, 0)) : json_string("");
+    json_decref(list);
+    if (!whole) {
+        json_decref(one);
+        return NULL;
+    }
+    return one;
+}
+
+/* The tokenizer is a file of Hugging Face's library, or a model of SentencePiece. */
+static cla_status check_tokenizer(const char *from)
+{
+    const bool model = cla_language_has_model(from);
+    return cla_marian_check_file(from, model ? "tokenizer.model" : "tokenizer.json");
+}
+
 /* Opens the model as if its folder were one of clattn: the tokenizer is read, and the
  * settings get their defaults. Then the end of documents is known by its number. */
 static cla_status open_model(importer *m)
 {
-    int end = 0;
-    CLA_TRY(cla_lm_read_settings(m->from, &m->family, &m->settings, &end));
-    CLA_TRY(cla_marian_check_file(m->from, "tokenizer.json"));
+    lm_ends ends = { .count = 0 };
+    CLA_TRY(cla_lm_read_settings(m->from, &m->family, &m->settings, &ends));
+    CLA_TRY(check_tokenizer(m->from));
     CLA_TRY(cla_task_open(&m->task, NULL, &m->settings, m->from, CLA_TASK_TRAINED));
     const language *t = (language *)m->task;
-    const cla_vocab *pieces = &t->tokenizer.vocab;
-    json_t *values = m->settings.values;
-    const char *name =
-        end >= 0 && (size_t)end < pieces->count ? pieces->tokens[end] : "";
-    const bool whole = !json_object_set_new(values, "end_token", json_string(name)) &&
-                       !json_object_set_new(values, "documents",
+    cla_config *c = &m->settings;
+    const bool whole = !json_object_set_new(c->values, "end_token",
+                                            names_of(&t->tokenizer.vocab, &ends)) &&
+                       !json_object_set_new(c->values, "documents",
                                             json_boolean(t->tokenizer.start >= 0));
     return whole ? CLA_OK : cla_fail(CLA_E_NOMEM, "import: out of memory");
 }

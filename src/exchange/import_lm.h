@@ -12,8 +12,20 @@ bool cla_lm_is_folder(const char *from);
 cla_status cla_lm_import(const char *from, const char *out, volatile const int *signal,
                          int64_t *numbers);
 
-/* import_lm_settings.c: reads config.json and writes the settings of a language model.
- * end  out  number of the piece that ends a document, -1: the file has none
+/* Pieces that end a text: that of documents, then others. */
+enum { LM_ENDS = 16 };
+typedef struct lm_ends {
+    int id[LM_ENDS], count;
+} lm_ends;
+
+/* import_lm_settings.c: reads config.json, and generation_config.json where there is
+ * one, and writes the settings of a language model.
+ * ends  out  as the latter has them or, without, the former
  * Errors: CLA_E_INPUT (file, key and value), CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_lm_read_settings(const char *from, const lm_family **family,
-                                cla_config *settings, int *end);
+                                cla_config *settings, lm_ends *ends);
+
+/* import_lm_rope.c: reads rotary positions, whose settings are added to ours. theirs
+ * has num_attention_heads and so on; context: of the model. Errors: CLA_E_INPUT (a kind
+ * of scaling that is not read, by its name), CLA_E_NOMEM. */
+cla_status cla_lm_read_rope(cla_config *theirs, json_t *ours, int context);

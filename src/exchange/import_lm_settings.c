@@ -1,7 +1,7 @@
 /* import_lm_settings.c - reads config.json of a causal language model. */
-#include <math.h>
 #include <string.h>
 
+#include "base/platform.h"
 #include "exchange/import_lm.h"
 #include "exchange/import_marian.h"
 #include "train/folder.h"
@@ -121,29 +121,6 @@ static cla_status read_gpt2(reader *r)
 
 /* ---- Llama --------------------------------------------------------------------- */
 
-/* Reads the base of rotary positions, and refuses those whose angles are scaled. Newer
- * releases have both in rope_parameters. */
-static cla_status read_rope(reader *r)
-{
-    static const char *const places[] = { "rope_scaling", "rope_parameters", NULL };
-    double base = 10000;
-    CLA_TRY(cla_config_double(&r->config, "rope_theta", &base, 1, 1e12));
-    for (int i = 0; places[i]; i++) {
-        const json_t *o = json_object_get(r->config.values, places[i]);
-        const char *type = json_string_value(json_object_get(o, "rope_type"));
-        type = type ? type : json_string_value(json_object_get(o, "type"));
-        const json_t *theta = json_object_get(o, "rope_theta");
-        base = json_is_number(theta) ? json_number_value(theta) : base;
-        if (o && (!json_is_object(o) || (type && strcmp(type, "default") != 0))) {
-            return cla_config_refuse(&r->config, places[i],
-                                     "has the type '%.40s': rotary positions of "
-                                     "another type than 'default' are not read",
-                                     type ? type : "");
-        }
-    }
-    return set(r, "rope_base", json_real(base));
-}
-
 /* A window of n pieces, the own one included, is one of 2n - 1 around it, of which the
  * later ones are not seen. */
 static cla_status read_window(reader *r)
@@ -169,6 +146,7 @@ static cla_status read_llama(reader *r)
     cla_config *c = &r->config;
     const int heads = (int)json_integer_value(json_object_get(r->values, "heads"));
     const int D = (int)json_integer_value(json_object_get(r->values, "dim"));
+    const int context = (int)json_integer_value(json_object_get(r->values, "context"));
     int shared = heads, width = D / heads;
     bool biases = false, feed = false;
     CLA_TRY(cla_config_int(c, "num_key_value_heads", &shared, 1, 256));
@@ -187,28 +165,56 @@ static cla_status read_llama(reader *r)
     }
     CLA_TRY(set(r, "bias", json_boolean(biases)));
     CLA_TRY(set(r, "dropout", json_real(0)));
-    CLA_TRY(read_rope(r));
+    CLA_TRY(cla_lm_read_rope(c, r->values, context));
     CLA_TRY(read_window(r));
     return read_activation(r, "hidden_act", 3, true);
 }
 
 /* ---- all of it ------------------------------------------------------------------ */
 
-/* Reads the number of the piece that ends a document: the first, of several. */
-static cla_status read_end(reader *r, int *end)
+/* Reads the numbers of the pieces that end a text: one, or a list. */
+static cla_status read_ends(cla_config *config, lm_ends *ends)
 {
-    json_t *value = json_object_get(r->config.values, "eos_token_id");
-    if (json_is_array(value)) {
-        json_t *first = json_array_get(value, 0);
-        CLA_TRY(!first || json_object_set(r->config.values, "eos_token_id", first)
-                    ? cla_config_refuse(&r->config, "eos_token_id", "is empty")
-                    : CLA_OK);
+    static const char key[] = "eos_token_id";
+    const json_t *value = json_object_get(config->values, key);
+    const size_t count = json_is_array(value) ? json_array_size(value) : value != NULL;
+    bool good = count <= LM_ENDS && (count || !value);
+    ends->count = good ? (int)count : 0;
+    for (int i = 0; i < ends->count; i++) {
+        const json_t *id = json_is_array(value) ? json_array_get(value, i) : value;
+        const json_int_t number = json_is_integer(id) ? json_integer_value(id) : -1;
+        good = good && number >= 0 && number < 1 << 24;
+        ends->id[i] = (int)number;
     }
-    *end = -1;
-    return cla_config_int(&r->config, "eos_token_id", end, 0, 1 << 24);
+    return good ? CLA_OK
+                : cla_config_refuse(config, key,
+                                    "must be a number of a piece, or 1 to %d of them",
+                                    LM_ENDS);
 }
 
-static cla_status read_all(reader *r, int *end)
+/* Reads those of generation_config.json in place of those of config.json. */
+static cla_status read_generation(const char *from, lm_ends *ends)
+{
+    static const char name[] = "generation_config.json";
+    cla_config config = { 0 };
+    cla_text path = { 0 };
+    CLA_TRY(cla_text_add(&path, "%s/%s", from, name));
+    cla_status status = CLA_OK;
+    if (cla_os_may(path.data, CLA_MAY_BE)) {
+        status = cla_marian_check_file(from, name);
+        status = status ? status : cla_config_read(&config, path.data);
+        if (!status) {
+            cla_marian_drop_nulls(config.values);
+        }
+        const bool has = !status && json_object_get(config.values, "eos_token_id");
+        status = has ? read_ends(&config, ends) : status;
+        cla_config_fini(&config);
+    }
+    cla_text_free(&path);
+    return status;
+}
+
+static cla_status read_all(reader *r, lm_ends *ends)
 {
     r->family = family_of(&r->config);
     if (!r->family) {
@@ -223,15 +229,16 @@ static cla_status read_all(reader *r, int *end)
         CLA_TRY(read_key(r, k));
     }
     CLA_TRY(strcmp(r->family->type, "gpt2") == 0 ? read_gpt2(r) : read_llama(r));
-    return read_end(r, end);
+    return read_ends(&r->config, ends);
 }
 
 cla_status cla_lm_read_settings(const char *from, const lm_family **family,
-                                cla_config *settings, int *end)
+                                cla_config *settings, lm_ends *ends)
 {
     reader r = { .values = json_object() };
     cla_status status = open_config(&r.config, from);
-    status = status ? status : read_all(&r, end);
+    status = status ? status : read_all(&r, ends);
+    status = status ? status : read_generation(from, ends);
     status = status ? status : cla_strdup(&settings->path, r.config.path);
     *family = r.family;
     settings->values = r.values;

@@ -39,8 +39,7 @@ static cla_status add_layers(lm *m, cla_params *params)
 cla_status cla_lm_init(lm *m, const lm_config *config, cla_params *params)
 {
     *m = (lm){ .config = *config };
-    m->angles = (coder_angles){ .base = config->coder.rope_base,
-                                .width = config->coder.rope_width };
+    m->angles = (coder_angles){ .rope = config->coder.rope };
     CLA_TRY(add_table(m, params, &m->table, config->pieces, "table"));
     if (config->coder.position == CODER_LEARNED) {
         CLA_TRY(add_table(m, params, &m->places, config->context, "places"));
@@ -160,16 +159,6 @@ cla_status cla_lm_loss(lm *m, cla_tape *tape, cla_tensor **loss,
 
 /* ---- a token at a time ------------------------------------------------------- */
 
-bool cla_lm_caches(const lm *m)
-{
-    for (int i = 0; i < m->config.layers; i++) {
-        if (!cla_attn_way(&m->layer[i].self.config)->decoder) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Makes one sequence of n tokens, owned by the tape. */
 static cla_status one_sequence(cla_tape *tape, const cla_ragged **out, int64_t n)
 {
@@ -188,13 +177,8 @@ static cla_status read_on(lm *m, cla_tape *tape, cla_tensor **x, lm_past *past,
     coder_input in = { .rows = { .query = t->rows, .causal = true } };
     CLA_TRY(embed(m, tape, x, &in.turn, t));
     past->count += t->count;
-    in.rows.key = t->rows;
-    const bool caches = cla_lm_caches(m);
-    CLA_TRY(caches ? one_sequence(tape, &in.rows.key, past->count) : CLA_OK);
-    for (int i = 0; i < m->config.layers && !caches; i++) {
-        CLA_TRY(cla_coder_forward(&m->layer[i], tape, x, *x, &in));
-    }
-    for (int i = 0; i < m->config.layers && caches; i++) {
+    CLA_TRY(one_sequence(tape, &in.rows.key, past->count));
+    for (int i = 0; i < m->config.layers; i++) {
         in.past = &past->qkv[i];
         CLA_TRY(cla_coder_forward(&m->layer[i], tape, x, *x, &in));
         const int64_t shape[] = { 1, cla_tensor_size(past->qkv[i]) };

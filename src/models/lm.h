@@ -3,7 +3,6 @@
 #pragma once
 
 #include "base/config.h"
-#include "nn/angles.h"
 #include "nn/coder.h"
 
 enum { LM_LAYERS = 64 };
@@ -58,10 +57,6 @@ cla_status cla_lm_maps(lm *m, cla_tape *tape, cla_tensor **logits,
 cla_status cla_lm_loss(lm *m, cla_tape *tape, cla_tensor **loss,
                        const lm_tokens *tokens, const int32_t *target);
 
-/* Returns whether all layers can go on from the keys of earlier tokens. Other networks
- * must read all tokens anew for each. */
-bool cla_lm_caches(const lm *m);
-
 /* What a text so far is to the layers. */
 typedef struct lm_past {
     int64_t count;              // tokens
@@ -69,8 +64,8 @@ typedef struct lm_past {
 } lm_past;
 
 /* Computes logits [1,V] of the piece after n more tokens id of one text, whose earlier
- * tokens are in past; none are where cla_lm_caches is false. past and the new tokens
- * are at most T. Only the first call may have more than one token. The next call needs
- * another tape. Not for training. */
+ * tokens are in past. past and the new tokens are at most T. Only the first
+ * call may have more than one token. The next call needs another tape. Not for
+ * training. */
 cla_status cla_lm_next(lm *m, cla_tape *tape, cla_tensor **logits, lm_past *past,
                        const int32_t *id, int64_t n);

@@ -4,7 +4,8 @@
 #include "models/lm.h"
 
 static const char *const preset_names[] = { "llama", "gpt2", NULL };
-static const char *const place_names[] = { "sine", "rope", "none", "learned", NULL };
+static const char *const place_names[] = { "sine",    "rope",  "none",
+                                           "learned", "alibi", NULL };
 
 /* Defaults of the presets for keys that a config lacks. */
 static const char *const preset_blocks[][6] = {
@@ -64,6 +65,13 @@ static cla_status read_self(lm_config *c, cla_config *s)
     c->first = 1;
     c->last = c->layers;
     CLA_TRY(cla_attn_layers(&c->first, &c->last, s, c->layers));
+    CLA_TRY(cla_attn_check_dropout(self->way, c->coder.attention_dropout, s));
+    if (c->coder.position == CODER_ALIBI && self->way != &cla_attn_softmax) {
+        return cla_config_refuse(s, "position",
+                                 "is 'alibi', which is for attention 'softmax', not "
+                                 "'%s'",
+                                 self->way->name);
+    }
     return self->way->decoder || self->way->causal
                ? CLA_OK
                : cla_config_refuse(s, "attention",

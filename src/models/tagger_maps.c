@@ -2,6 +2,7 @@
 #include "models/tagger_maps.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void cla_tagger_view_free(tagger_view *view)
 {
@@ -48,8 +49,14 @@ cla_status cla_view_add(tagger_view *view, attn_layer *l, int layer,
                         const cla_tensor *maps, int T)
 {
     float *host = NULL;
-    const int parts = T ? (int)(cla_tensor_dim(maps, 3) / T) : 1;
+    const int rows = (int)cla_tensor_dim(maps, 2);
+    const int parts = rows ? (int)(cla_tensor_dim(maps, 3) / rows) : 1;
     cla_status status = cla_view_download(maps, &host);
+    for (int i = 0; i < l->config.heads * T && rows > T && !status; i++) {
+        memmove(host + (ptrdiff_t)i * T,
+                host + (i / T * (ptrdiff_t)rows + i % T) * rows,
+                (size_t)T * sizeof *host);
+    }
     status = status ? status : add_layer(l, layer, host, T, parts, view);
     free(host);
     return status;

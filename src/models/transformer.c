@@ -101,8 +101,7 @@ cla_status cla_transformer_init(transformer *m, const transformer_config *config
                                 cla_params *params)
 {
     *m = (transformer){ .config = *config };
-    m->angles = (coder_angles){ .base = config->coder.rope_base,
-                                .width = config->coder.rope_width };
+    m->angles = (coder_angles){ .rope = config->coder.rope };
     if (!m->config.decoder_layers) {
         m->config.decoder_layers = config->layers;
     }

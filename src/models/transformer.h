@@ -3,7 +3,6 @@
 #pragma once
 
 #include "base/config.h"
-#include "nn/angles.h"
 #include "nn/coder.h"
 
 enum { TRANSFORMER_LAYERS = 48 }; // of a stack; NLLB has up to 24

@@ -8,10 +8,10 @@ static const char *const tied_names[] = { "none", "output", "all", "input", NULL
 /* The kinds of transformer_positions, then those that add nothing to embeddings. The
  * key "positions" of older versions had the former alone, beside a "position" of sine,
  * rope or none. */
-enum { ROPE = TRANSFORMER_LEARNED + 1, NOWHERE, BUCKETS };
-static const char *const position_names[] = { "sine",    "marian",  "fairseq",
-                                              "opennmt", "learned", "rope",
-                                              "none",    "buckets", NULL };
+enum { ROPE = TRANSFORMER_LEARNED + 1, NOWHERE, BUCKETS, ALIBI };
+static const char *const position_names[] = { "sine",    "marian", "fairseq", "opennmt",
+                                              "learned", "rope",   "none",    "buckets",
+                                              "alibi",   NULL };
 static const char *const older_names[] = { "tensor2tensor", "marian",  "fairseq",
                                            "opennmt",       "learned", NULL };
 static const char *const where_names[] = { "encoder", "decoder", "both", NULL };
@@ -98,39 +98,33 @@ static cla_status read_coder(coder_config *c, cla_config *s)
     return cla_coder_configure(c, s, NULL);
 }
 
-/* Reads "attention_where". In a decoder, attention must not see later tokens and must
- * work with one query at a time. */
+/* Reads "attention_where". In a decoder, attention must not see later tokens. */
 static cla_status read_where(transformer_config *c, cla_config *s)
 {
     CLA_TRY(cla_config_choice(s, "attention_where", where_names, &c->where));
-    if (c->where == TRANSFORMER_ENCODER || c->coder.self.way->decoder) {
+    const attn_way *way = c->coder.self.way;
+    if (c->where == TRANSFORMER_ENCODER || way->decoder || way->causal) {
         return CLA_OK;
     }
     return cla_config_refuse(s, "attention_where",
                              "is '%s', and '%s' is for the encoder alone: it reads "
                              "tokens that a decoder has not written yet",
-                             where_names[c->where], c->coder.self.way->name);
-}
-
-/* Refuses dropout of weights for attention that convolves whole maps. */
-static cla_status check_dropout(const coder_config *c, const cla_config *s)
-{
-    if (!c->self.way->whole || c->attention_dropout == 0) {
-        return CLA_OK;
-    }
-    return cla_config_refuse(s, "attention_dropout",
-                             "is %g, must be 0: attention '%s' convolves whole maps",
-                             c->attention_dropout, c->self.way->name);
+                             where_names[c->where], way->name);
 }
 
 /* Refuses kinds of attention whose scores are their own. */
 static cla_status check_scores(const coder_config *c, const cla_config *s)
 {
     const bool buckets = c->position == CODER_BUCKETS;
-    return (buckets || c->unscaled) && strcmp(c->self.way->name, "softmax") != 0
-               ? cla_config_refuse(s, buckets ? "position" : "attention_scale",
+    const bool alibi = c->position == CODER_ALIBI;
+    return (buckets || alibi || c->unscaled) &&
+                   strcmp(c->self.way->name, "softmax") != 0
+               ? cla_config_refuse(s, buckets || alibi ? "position" : "attention_scale",
                                    "is %s, which is for attention 'softmax', not '%s'",
-                                   buckets ? "'buckets'" : "false", c->self.way->name)
+                                   buckets ? "'buckets'"
+                                   : alibi ? "'alibi'"
+                                           : "false",
+                                   c->self.way->name)
                : CLA_OK;
 }
 
@@ -144,7 +138,7 @@ static cla_status read_self(transformer_config *c, cla_config *s)
     self->width = cla_coder_head_width(&c->coder);
     c->coder.taps = 7;
     CLA_TRY(cla_attn_configure(self, s));
-    CLA_TRY(check_dropout(&c->coder, s));
+    CLA_TRY(cla_attn_check_dropout(self->way, c->coder.attention_dropout, s));
     CLA_TRY(check_scores(&c->coder, s));
     CLA_TRY(read_where(c, s));
     CLA_TRY(cla_config_int(s, "convolutions", &c->coder.convolutions, 0,
@@ -173,6 +167,7 @@ static cla_status read_position(transformer_config *c, cla_config *s)
     c->coder.position = kind == ROPE      ? CODER_ROPE
                         : kind == NOWHERE ? CODER_NOWHERE
                         : kind == BUCKETS ? CODER_BUCKETS
+                        : kind == ALIBI   ? CODER_ALIBI
                                           : CODER_SINE;
     return CLA_OK;
 }

@@ -5,16 +5,48 @@
 
 enum { SHORTEST = 128 };
 
-/* Fills in cosines and sines of `count` positions. */
-static void fill(float *table, int64_t count, const coder_angles *a)
+static const double TURN = 6.283185307179586; // 2 pi
+
+static double within(double x, double low, double high)
 {
-    const int64_t r = a->width / 2;
-    for (int64_t p = 0; p < count; p++) {
-        float *row = table + p * 2 * r;
-        for (int64_t k = 0; k < r; k++) {
-            const double angle = (double)p / pow(a->base, (double)k / (double)r);
-            row[k] = (float)cos(angle);
-            row[r + k] = (float)sin(angle);
+    return x < low ? low : x > high ? high : x;
+}
+
+/* Returns s of pair k of YaRN. */
+static double yarn_share(const coder_rope *c, int k)
+{
+    const double per = c->width / (2 * log(c->base)); // pairs for a factor e of turns
+    const double first = floor(per * log(c->context / (c->high * TURN)));
+    const double last = ceil(per * log(c->context / (c->low * TURN)));
+    const double from = fmax(first, 0), to = fmin(last, c->width - 1);
+    return 1 - within((k - from) / (to == from ? 0.001 : to - from), 0, 1);
+}
+
+double cla_angles_rate(const coder_rope *rope, int k)
+{
+    const double plain = pow(rope->base, -2.0 * k / rope->width);
+    const double turns = rope->context * plain / TURN;
+    if (rope->scaling == CODER_UNSCALED) {
+        return plain;
+    }
+    const double share =
+        rope->scaling == CODER_LINEAR ? 0
+        : rope->scaling == CODER_LLAMA3
+            ? within((turns - rope->low) / (rope->high - rope->low), 0, 1)
+            : yarn_share(rope, k);
+    return plain * (share + (1 - share) / rope->factor);
+}
+
+/* Fills in cosines and sines of `count` positions. */
+static void fill(float *table, int64_t count, const coder_rope *c)
+{
+    const int r = c->width / 2;
+    for (int k = 0; k < r; k++) {
+        const double rate = cla_angles_rate(c, k);
+        for (int64_t p = 0; p < count; p++) {
+            float *row = table + p * 2 * r;
+            row[k] = (float)(c->gain * cos((double)p * rate));
+            row[r + k] = (float)(c->gain * sin((double)p * rate));
         }
     }
 }
@@ -22,12 +54,12 @@ static void fill(float *table, int64_t count, const coder_angles *a)
 /* Adds the next table. */
 static cla_status grow(coder_angles *a, cla_runtime *rt)
 {
-    const int64_t shape[] = { (int64_t)SHORTEST << a->count, a->width };
+    const int64_t shape[] = { (int64_t)SHORTEST << a->count, a->rope.width };
     float *host = NULL;
     CLA_TRY(cla_tensor_new(&a->table[a->count], rt, CLA_F32, 2, shape));
     a->count++;
     CLA_TRY(cla_alloc(&host, (size_t)(shape[0] * shape[1]), sizeof *host));
-    fill(host, shape[0], a);
+    fill(host, shape[0], &a->rope);
     const cla_status status = cla_tensor_upload(a->table[a->count - 1], host);
     free(host);
     return status;
@@ -39,7 +71,7 @@ cla_status cla_angles_turn(coder_angles *a, cla_tape *tape, attn_turn *turn,
 {
     int64_t longest = 1;
     *turn = (attn_turn){ .positions = positions };
-    if (!a->width) {
+    if (!a->rope.width) {
         return CLA_OK;
     }
     for (int64_t i = 0; i < count; i++) {

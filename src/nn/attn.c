@@ -10,6 +10,7 @@
 #include "clattn/custom.h"
 #include "clattn/feed.h"
 #include "ops/step_attention.h"
+#include "tensor/tensor.h"
 
 /* ---- softmax attention ------------------------------------------------------- */
 
@@ -24,81 +25,6 @@ static cla_status softmax(attn_layer *layer, cla_tape *tape, cla_tensor **o,
 const attn_way cla_attn_softmax = { .name = "softmax",
                                     .forward = softmax,
                                     .decoder = true };
-
-/* ---- keys -------------------------------------------------------------------- */
-
-static cla_status read_keys(attn_config *config, const attn_way *way,
-                            cla_config *settings)
-{
-    assert(way->size <= sizeof config->state);
-    config->way = way;
-    memset(&config->state, 0, sizeof config->state);
-    return way->configure ? way->configure(config, settings) : CLA_OK;
-}
-
-/* Accepts the keys of a way that is not chosen, without checks and defaults, so that
- * one line of a config can change the way. */
-static cla_status know(const attn_way *way, const cla_config *settings)
-{
-    cla_config copy = *settings;
-    attn_config unused = { .model = 1, .heads = 1, .width = 1, .length = 1 };
-    copy.values = json_object();
-    copy.defaults = NULL;
-    const cla_status status = copy.values ? read_keys(&unused, way, &copy)
-                                          : cla_fail(CLA_E_NOMEM, "out of memory");
-    json_decref(copy.values);
-    return status == CLA_E_NOMEM ? status : CLA_OK;
-}
-
-cla_status cla_attn_choose(attn_config *config, const attn_way *way,
-                           cla_config *settings)
-{
-    for (int i = 0; cla_attn_ways[i]; i++) {
-        CLA_TRY(cla_attn_ways[i] != way ? know(cla_attn_ways[i], settings) : CLA_OK);
-    }
-    if (way->tied && !config->length) {
-        return cla_config_refuse(settings, "attention",
-                                 "is '%s', which has parameters for each place of a "
-                                 "sequence: sentences of a translator have no greatest "
-                                 "length",
-                                 way->name);
-    }
-    return read_keys(config, way, settings);
-}
-
-cla_status cla_attn_configure(attn_config *config, cla_config *settings)
-{
-    const char **names = NULL;
-    int count = 0, chosen = 0;
-    while (cla_attn_ways[count]) {
-        count++;
-    }
-    CLA_TRY(cla_alloc(&names, (size_t)count + 1, sizeof *names));
-    for (int i = 0; i < count; i++) {
-        names[i] = cla_attn_ways[i]->name;
-    }
-    const cla_status status = cla_config_choice(settings, "attention", names, &chosen);
-    free(names);
-    CLA_TRY(status);
-    return cla_attn_choose(config, cla_attn_ways[chosen], settings);
-}
-
-cla_status cla_attn_layers(int *first, int *last, cla_config *settings, int layers)
-{
-    char range[32], *end = NULL;
-    snprintf(range, sizeof range, "%d-%d", *first, *last);
-    const char *text = range;
-    CLA_TRY(cla_config_text(settings, "attention_layers", &text));
-    const long from = strtol(text, &end, 10);
-    const long to = *end == '-' ? strtol(end + 1, &end, 10) : 0;
-    if (*end || from < 1 || to < from || to > layers) {
-        return cla_config_refuse(settings, "attention_layers",
-                                 "is '%s', must be like 1-3 within 1-%d", text, layers);
-    }
-    *first = (int)from;
-    *last = (int)to;
-    return CLA_OK;
-}
 
 /* ---- parameters -------------------------------------------------------------- */
 
@@ -280,6 +206,21 @@ static cla_status heads_of(const attn_layer *layer, cla_tape *tape, cla_tensor *
                               layer->config.heads, layer->config.width);
 }
 
+/* Makes the slopes [H] of Press et al. 2022, section 3. */
+static cla_status make_slopes(cla_tape *tape, cla_tensor **slopes, int H)
+{
+    const int64_t count = H;
+    float *host = NULL;
+    CLA_TRY(cla_tape_tensor(tape, slopes, CLA_F32, 1, &count));
+    CLA_TRY(cla_alloc(&host, (size_t)H, sizeof *host));
+    for (int h = 0; h < H; h++) {
+        host[h] = (float)exp2(-8.0 * (h + 1) / H);
+    }
+    const cla_status status = cla_tensor_upload(*slopes, host);
+    free(host);
+    return status;
+}
+
 /* Computes attention whose scores are not scaled, or depend on distances. */
 static cla_status attend_modified(const attn_layer *layer, cla_tape *tape,
                                   cla_tensor **o, const attn_input *in,
@@ -294,10 +235,37 @@ static cla_status attend_modified(const attn_layer *layer, cla_tape *tape,
         snprintf(score, sizeof score, "%.9g * s + distances[j - i + T - S + %lld][h]",
                  (double)factor, reach);
         mod.inputs[0] = (cla_custom_input){ "distances", distances };
+    } else if (layer->config.alibi) {
+        cla_tensor *slopes = NULL;
+        CLA_TRY(make_slopes(tape, &slopes, layer->config.heads));
+        snprintf(score, sizeof score, "%.9g * s - slope[h] * abs(j - i + T - S)",
+                 (double)factor);
+        mod.inputs[0] = (cla_custom_input){ "slope", slopes };
     }
     assert(cla_attn_way(&layer->config) == &cla_attn_softmax);
     return cla_custom_attention(tape, o, in->q, in->k, in->v, in->q_rows, in->k_rows,
                                 &mod, &in->options);
+}
+
+/* Takes of y [Nk,..] the rows of the last tokens of each sequence, as many as `asked`
+ * has. */
+static cla_status take_last(cla_tape *tape, cla_tensor **y, const cla_ragged *asked,
+                            const cla_ragged *all)
+{
+    int32_t *id = NULL, *to = NULL;
+    cla_tensor *ids = NULL;
+    CLA_TRY(cla_alloc(&id, (size_t)asked->tokens + 1, sizeof *id));
+    to = id;
+    for (int64_t b = 0; b < asked->sequences; b++) {
+        const int32_t n = asked->offsets[b + 1] - asked->offsets[b];
+        for (int32_t i = 0; i < n; i++) {
+            *to++ = all->offsets[b + 1] - n + i;
+        }
+    }
+    const cla_status status = cla_tape_ids(tape, &ids, asked->tokens, id);
+    free(id);
+    CLA_TRY(status);
+    return cla_embedding(tape, y, *y, ids, 1);
 }
 
 static cla_status attend(attn_layer *layer, cla_tape *tape, cla_tensor **y,
@@ -310,11 +278,12 @@ static cla_status attend(attn_layer *layer, cla_tape *tape, cla_tensor **y,
     in->options = (cla_attention_options){ .causal = rows->causal,
                                            .dropout = dropout,
                                            .map = rows->map };
-    CLA_TRY(rows->distances || layer->config.unscaled
+    CLA_TRY(rows->distances || layer->config.unscaled || layer->config.alibi
                 ? attend_modified(layer, tape, y, in, rows->distances)
                 : cla_attn_way(&layer->config)->forward(layer, tape, y, in));
     const int64_t shape[] = { cla_tensor_size(*y) / width, width };
     CLA_TRY(cla_tensor_reshape(tape, y, *y, 2, shape));
+    CLA_TRY(rows->asked ? take_last(tape, y, rows->asked, rows->key) : CLA_OK);
     return layer->out
                ? cla_linear(tape, y, *y, layer->out, layer->out_bias, CLA_NONE, NULL)
                : CLA_OK;
@@ -323,17 +292,25 @@ static cla_status attend(attn_layer *layer, cla_tape *tape, cla_tensor **y,
 cla_status cla_attn_self(attn_layer *layer, cla_tape *tape, cla_tensor **y,
                          cla_tensor *query, cla_tensor *key, const attn_rows *rows)
 {
+    const bool reads_all =
+        rows->query != rows->key && !cla_attn_way(&layer->config)->decoder;
+    attn_rows all = *rows;
     attn_input in = { 0 };
-    CLA_TRY(heads_of(layer, tape, &in.q, query, 0));
+    if (reads_all) {
+        all.asked = rows->query;
+        all.query = rows->key;
+    }
+    CLA_TRY(heads_of(layer, tape, &in.q, reads_all ? key : query, 0));
     CLA_TRY(heads_of(layer, tape, &in.k, key, 1));
     CLA_TRY(heads_of(layer, tape, &in.v, key, 2));
-    return attend(layer, tape, y, &in, rows);
+    return attend(layer, tape, y, &in, &all);
 }
 
 bool cla_attn_steps(const attn_layer *layer, const cla_runtime *rt)
 {
     return cla_attn_way(&layer->config) == &cla_attn_softmax && !layer->gamma &&
-           layer->out && cla_step_attention_runs(rt, layer->config.width);
+           !layer->config.alibi && layer->out &&
+           cla_step_attention_runs(rt, layer->config.width);
 }
 
 cla_status cla_attn_cross(attn_layer *layer, cla_tape *tape, cla_tensor **y,

@@ -38,6 +38,7 @@ typedef struct attn_config {
     bool bare;                  // no biases, see above
     bool unbiased;              // no biases, but W_o
     bool unscaled;              // scores are not divided by sqrt(d)
+    bool alibi;                 // head h's fall by 2^(-8 (h+1) / H) a token of distance
     bool temperature;           // trained factors of q, k and v for each head
     double dropout;             // of attention weights, in training
     union {
@@ -69,6 +70,9 @@ typedef struct attn_turn {
 /* The sequences of queries and of keys. */
 typedef struct attn_rows {
     const cla_ragged *query, *key; // the same object for self-attention
+    /* NULL: all queries; else query is key, and the last tokens of each sequence alone
+     * have a result. */
+    const cla_ragged *asked;
     bool causal;
     cla_tensor **map; // out: [B,H,Tmax,Smax] attention weights; may be NULL
     /* [2R+1,H] added to the score of a key at the distance n from its query, row n + R;
@@ -103,7 +107,8 @@ typedef struct attn_way {
     attn_show *show;  // NULL: values are weighted with the softmax's map
     int parts;        // widths H*d of the result of forward; 0 means 1
     bool decoder;     // for decoders, too: obeys causal and q_rows
-    bool causal;      // obeys causal, for whole sequences alone
+    bool causal;      // obeys causal, for whole sequences alone: a decoder gives it
+                      // all queries again
     bool all;         // all layers of a translator have it by default
     bool tied;        // has parameters of positions: at most t tokens
     bool whole;       // no dropout of attention weights
@@ -124,6 +129,10 @@ cla_status cla_attn_configure(attn_config *config, cla_config *settings);
  * CLA_E_INPUT. */
 cla_status cla_attn_choose(attn_config *config, const attn_way *way,
                            cla_config *settings);
+
+/* Refuses dropout p of weights, the key "attention_dropout", for attention that
+ * convolves whole maps. Errors: CLA_E_INPUT. */
+cla_status cla_attn_check_dropout(const attn_way *way, double p, const cla_config *s);
 
 /* Reads the key "attention_layers", such as "2-3", into the first and the last layer,
  * from 1, which hold the default. Errors: CLA_E_INPUT (not within 1 .. layers). */
@@ -152,7 +161,8 @@ cla_status cla_attn_remember(attn_layer *layer, cla_tape *tape, cla_tensor **kv,
                              cla_tensor *memory);
 
 /* Computes y [Nq,D]: q of query [Nq,3Hd] attends to k and v of key [Nk,3Hd]. A bare
- * layer's y is [Nq,Hd]. Errors: those of the way's ops. */
+ * layer's y is [Nq,Hd]. Where rows of queries and keys differ, queries are the last
+ * tokens of the keys' sequences. Errors: those of the way's ops. */
 cla_status cla_attn_self(attn_layer *layer, cla_tape *tape, cla_tensor **y,
                          cla_tensor *query, cla_tensor *key, const attn_rows *rows);
 

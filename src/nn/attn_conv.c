@@ -67,9 +67,10 @@ static cla_status init_2d(attn_layer *layer, cla_params *params, const char *pre
 static cla_status attend_1d(attn_layer *layer, cla_tape *tape, cla_tensor **o,
                             const attn_input *in)
 {
-    const conv *m = cla_attn_state(&layer->config);
-    if (m->before) {
-        return cla_conv_before(layer, tape, o, in);
+    conv *m = cla_attn_state(&layer->config);
+    m->causal = in->options.causal;
+    if (m->before || m->causal) {
+        return cla_conv_dense(layer, tape, o, in);
     }
     return cla_conv_attention_1d(tape, o, in->q, in->k, in->v, m->filter, m->bias,
                                  in->q_rows, (cla_activation)m->activation,
@@ -79,9 +80,10 @@ static cla_status attend_1d(attn_layer *layer, cla_tape *tape, cla_tensor **o,
 static cla_status attend_2d(attn_layer *layer, cla_tape *tape, cla_tensor **o,
                             const attn_input *in)
 {
-    const conv *m = cla_attn_state(&layer->config);
-    if (m->before) {
-        return cla_conv_before(layer, tape, o, in);
+    conv *m = cla_attn_state(&layer->config);
+    m->causal = in->options.causal;
+    if (m->before || m->causal) {
+        return cla_conv_dense(layer, tape, o, in);
     }
     return cla_conv_attention_2d(tape, o, in->q, in->k, in->v, m->filter, m->bias,
                                  in->q_rows, (cla_activation)m->activation,
@@ -92,38 +94,44 @@ static cla_status attend_2d(attn_layer *layer, cla_tape *tape, cla_tensor **o,
 
 /* The device returns the map of the softmax. A sentence is small, so the host repeats
  * the convolution. */
-/* Computes s[i,j] = act(b + sum_{u,v} w[u,v] p[i+u-c, j+v-c]), w [side,side], c its
- * middle. */
+/* Computes s[i,j] = act(b + sum_{u,v} w[u,v] p[i+u-n, j+v-c]), w [side,side], c its
+ * middle, n that of cla_conv_back. */
 static void convolve_2d(float *s, const float *p, const float *w, float b, int T,
                         const conv *m)
 {
     const int side = m->side, middle = side / 2;
+    const int back = (int)cla_conv_back(side, m->causal);
     for (int i = 0; i < T; i++) {
         for (int j = 0; j < T; j++) {
             float sum = b;
             for (int at = 0; at < side * side; at++) {
-                const int y = i + at / side - middle, x = j + at % side - middle;
+                const int y = i + at / side - back, x = j + at % side - middle;
                 const bool inside = y >= 0 && y < T && x >= 0 && x < T;
                 sum += inside ? w[at] * p[y * T + x] : 0;
             }
-            s[i * T + j] = cla_activation_of((cla_activation)m->activation, sum);
+            const bool hidden = m->causal && j > i;
+            s[i * T + j] =
+                hidden ? 0 : cla_activation_of((cla_activation)m->activation, sum);
         }
     }
 }
 
-/* Computes s[i,o] = act(b[o] + sum_{u,c} w[u,c,o] p[i+u-1,c]); w [3,t,t], b [t]. */
+/* Computes s[i,o] = act(b[o] + sum_{u,c} w[u,c,o] p[i+u-n,c]); w [3,t,t], b [t]. */
 static void convolve_1d(float *s, const float *p, const float *w, const float *b, int T,
-                        ptrdiff_t t, cla_activation activation)
+                        ptrdiff_t t, const conv *m)
 {
     for (int i = 0; i < T; i++) {
         for (int o = 0; o < T; o++) {
             float sum = b[o];
-            for (int u = i ? 0 : 1; u < 3 && i + u - 1 < T; u++) {
-                for (int c = 0; c < T; c++) {
-                    sum += p[(i + u - 1) * T + c] * w[(u * t + c) * t + o];
+            for (int u = 0; u < 3; u++) {
+                const int from = i + u - (int)cla_conv_back(3, m->causal);
+                for (int c = 0; c < T && from >= 0 && from < T; c++) {
+                    sum += p[from * T + c] * w[(u * t + c) * t + o];
                 }
             }
-            s[i * T + o] = cla_activation_of(activation, sum);
+            const bool hidden = m->causal && o > i;
+            s[i * T + o] =
+                hidden ? 0 : cla_activation_of((cla_activation)m->activation, sum);
         }
     }
 }
@@ -147,8 +155,7 @@ static cla_status show(attn_layer *layer, const float *map, int head, int T,
     cla_status status = download(m->filter, &w);
     status = status ? status : download(m->bias, &b);
     if (!status && m->filter->rank == 4) { // the one-dimensional filter
-        convolve_1d(shown, map, w + 3 * t * t * head, b + t * head, T, t,
-                    (cla_activation)m->activation);
+        convolve_1d(shown, map, w + 3 * t * t * head, b + t * head, T, t, m);
     } else if (!status) {
         const ptrdiff_t taps = (ptrdiff_t)m->side * m->side;
         convolve_2d(shown, map, w + taps * head, b[head], T, m);
@@ -165,6 +172,7 @@ const attn_way cla_attn_conv = { .name = "conv",
                                  .init = init_1d,
                                  .forward = attend_1d,
                                  .show = show,
+                                 .causal = true,
                                  .tied = true,
                                  .whole = true };
 const attn_way cla_attn_conv2d = { .name = "conv2d",
@@ -173,4 +181,5 @@ const attn_way cla_attn_conv2d = { .name = "conv2d",
                                    .init = init_2d,
                                    .forward = attend_2d,
                                    .show = show,
+                                   .causal = true,
                                    .whole = true };

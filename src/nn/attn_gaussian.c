@@ -4,7 +4,8 @@
  * (local_hard) or a predicted width (local_soft).
  *
  *   u = tanh(Q W + b), Q [N,D] as projected; centres (len-1) sigmoid(u U_c + b_c), one
- *   a head, widths 2 sigma = len sigmoid(u U_w + b_w) + 0.1
+ *   a head, widths 2 sigma = len sigmoid(u U_w + b_w) + 0.1, len the tokens that the
+ *   query may see
  *
  * The first "local_heads" heads are such. The others have an infinite sigma, which
  * makes softmax attention.
@@ -13,8 +14,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "clattn/arithmetic.h"
 #include "clattn/gaussian.h"
 #include "nn/attn.h"
+#include "tensor/tensor.h"
 
 typedef struct linear {
     cla_tensor *w, *b; // [in,out], [out]
@@ -172,6 +175,37 @@ static cla_status predict(attn_layer *layer, cla_tape *tape, cla_tensor **u,
     return cla_linear(tape, u, q, c->hidden.w, c->hidden.b, CLA_TANH, NULL);
 }
 
+/* Computes y [N,C] = (slope n + shift) sigmoid(x) + base, n the tokens that a query may
+ * see: all of its sequence or, where later ones are hidden, those up to its own. */
+static cla_status seen_sigmoid(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                               const attn_input *in, const float line[3])
+{
+    const cla_ragged *rows = in->q_rows;
+    const int64_t N = cla_tensor_dim(x, 0), C = cla_tensor_dim(x, 1);
+    cla_tensor *factor = NULL, *base = NULL;
+    float *host = NULL;
+    if (!in->options.causal) {
+        return cla_length_sigmoid(tape, y, x, rows, line[0], line[1], line[2]);
+    }
+    CLA_TRY(constant(tape, &base, N, C, line[2]));
+    CLA_TRY(cla_tape_tensor(tape, &factor, CLA_F32, 2, (int64_t[]){ N, C }));
+    CLA_TRY(cla_alloc(&host, (size_t)(N * C) + 1, sizeof *host));
+    for (int64_t b = 0; b < rows->sequences; b++) {
+        for (int64_t n = rows->offsets[b]; n < rows->offsets[b + 1]; n++) {
+            const float seen = (float)(n - rows->offsets[b] + 1);
+            for (int64_t c = 0; c < C; c++) {
+                host[n * C + c] = line[0] * seen + line[1];
+            }
+        }
+    }
+    const cla_status status = cla_tensor_upload(factor, host);
+    free(host);
+    CLA_TRY(status);
+    CLA_TRY(cla_sigmoid(tape, y, x));
+    CLA_TRY(cla_multiply(tape, y, *y, factor));
+    return cla_add(tape, y, *y, base);
+}
+
 static cla_status predict_centers(attn_layer *layer, cla_tape *tape,
                                   cla_gaussian *shape, cla_tensor *u,
                                   const attn_input *in)
@@ -180,7 +214,7 @@ static cla_status predict_centers(attn_layer *layer, cla_tape *tape,
     const gaussian *c = cla_attn_state(&layer->config);
     const linear *l = &c->center;
     CLA_TRY(cla_linear(tape, to, u, l->w, l->b, CLA_NONE, NULL));
-    CLA_TRY(cla_length_sigmoid(tape, to, *to, in->q_rows, 1, -1, 0));
+    CLA_TRY(seen_sigmoid(tape, to, *to, in, (const float[]){ 1, -1, 0 }));
     return fill_up(&layer->config, tape, to, 0);
 }
 
@@ -191,7 +225,7 @@ static cla_status predict_widths(attn_layer *layer, cla_tape *tape, cla_gaussian
     const gaussian *c = cla_attn_state(&layer->config);
     const linear *l = &c->spread;
     CLA_TRY(cla_linear(tape, to, u, l->w, l->b, CLA_NONE, NULL));
-    CLA_TRY(cla_length_sigmoid(tape, to, *to, in->q_rows, 0.5f, 0, 0.05f));
+    CLA_TRY(seen_sigmoid(tape, to, *to, in, (const float[]){ 0.5f, 0, 0.05f }));
     return fill_up(&layer->config, tape, to, INFINITY);
 }
 
@@ -264,14 +298,17 @@ const attn_way cla_attn_neighbor_predicted = { .name = "neighbor_predicted",
                                                .size = sizeof(gaussian),
                                                .configure = read_neighbor_predicted,
                                                .init = init_widths,
-                                               .forward = neighbor_predicted };
+                                               .forward = neighbor_predicted,
+                                               .causal = true };
 const attn_way cla_attn_local_hard = { .name = "local_hard",
                                        .size = sizeof(gaussian),
                                        .configure = read_hard,
                                        .init = init_centers,
-                                       .forward = local_hard };
+                                       .forward = local_hard,
+                                       .causal = true };
 const attn_way cla_attn_local_soft = { .name = "local_soft",
                                        .size = sizeof(gaussian),
                                        .configure = read_soft,
                                        .init = init_both,
-                                       .forward = local_soft };
+                                       .forward = local_soft,
+                                       .causal = true };

@@ -116,6 +116,7 @@ static cla_status add_attention(const coder_layer *l, attn_layer *a, coder_norm 
     config.heads = l->config.heads;
     config.width = cla_coder_head_width(&l->config);
     config.unscaled = l->config.unscaled;
+    config.alibi = l->config.position == CODER_ALIBI && !cross;
     config.kv_heads = cross ? 0 : l->config.kv_heads;
     config.unbiased = l->config.unbiased;
     config.dropout = l->config.attention_dropout;

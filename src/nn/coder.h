@@ -13,7 +13,7 @@
  * QANet; gates as in Shazeer 2020, GLU variants. */
 #pragma once
 
-#include "nn/attn.h"
+#include "nn/angles.h"
 #include "nn/cross_hard.h"
 #include "ops/activation.h"
 
@@ -27,6 +27,7 @@ typedef enum coder_position {
     CODER_ROPE,    // queries and keys of self-attention are turned
     CODER_NOWHERE, // not at all
     CODER_LEARNED, // trained vectors are added
+    CODER_ALIBI,   // scores fall with the distance, in each head by another slope
     CODER_BUCKETS, // trained numbers are added to scores: nn/buckets.h
 } coder_position;
 
@@ -41,8 +42,7 @@ typedef struct coder_config {
     bool unbiased;           // linear layers have no biases
     int kv_heads;            // K of self-attention; 0: H
     int position;            // coder_position
-    double rope_base;        // of CODER_ROPE: angles are p / base^(k/r)
-    int rope_width;          // 2r: numbers of a head that are turned
+    coder_rope rope;         // of CODER_ROPE
     int buckets;             // of CODER_BUCKETS, for each head
     int bucket_reach;        // the distance from which on all have one bucket
     double norm_epsilon;     // added to a norm's variance; 0: CODER_NORM_EPSILON
@@ -93,7 +93,7 @@ typedef struct coder_input {
 } coder_input;
 
 /* Reads the keys of the blocks: "norm", "norm_epsilon", "activation", "feed_forward",
- * "bias", "kv_heads"; and "position" with "rope_base" and "rope_part". positions: names
+ * "bias", "kv_heads"; and "position" with those of rotary positions. positions: names
  * of the kinds of positions that the model has, in the order of coder_position, or NULL
  * where the model has set config->position; model, heads and head_width of config must
  * be set. Errors: CLA_E_INPUT. */

@@ -1,4 +1,5 @@
 /* coder_settings.c - keys of the blocks of a Transformer. */
+#include <math.h>
 #include <string.h>
 
 #include "nn/coder.h"
@@ -74,18 +75,53 @@ int cla_coder_head_width(const coder_config *c)
     return c->head_width ? c->head_width : c->model / c->heads;
 }
 
+/* Reads the keys of a scaling of rotary positions; without one they are known alone. */
+static cla_status read_scaling(coder_rope *c, cla_config *s)
+{
+    static const char *const keys[] = { "rope_factor", "rope_context", "rope_low",
+                                        "rope_high",   "rope_gain",    NULL };
+    static const char *const names[] = { "none", "linear", "llama3", "yarn", NULL };
+    *c = (coder_rope){ .base = c->base, .factor = 8, .context = 8192, .gain = 1 };
+    CLA_TRY(cla_config_choice(s, "rope_scaling", names, &c->scaling));
+    CLA_TRY(cla_config_know(s, keys));
+    if (c->scaling == CODER_UNSCALED) {
+        return CLA_OK;
+    }
+    const bool yarn = c->scaling == CODER_YARN;
+    CLA_TRY(cla_config_double(s, "rope_factor", &c->factor, 1, 1e6));
+    c->low = 1;
+    c->high = yarn ? 32 : 4;
+    c->gain = yarn ? 0.1 * log(c->factor) + 1 : 1;
+    CLA_TRY(cla_config_double(s, "rope_gain", &c->gain, 1e-3, 1e3));
+    if (c->scaling == CODER_LINEAR) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_config_int(s, "rope_context", &c->context, 1, 1 << 30));
+    CLA_TRY(cla_config_double(s, "rope_low", &c->low, 1e-6, 1e6));
+    CLA_TRY(cla_config_double(s, "rope_high", &c->high, 1e-6, 1e6));
+    if (yarn && c->base <= 1) {
+        return cla_config_refuse(s, "rope_base", "is %g, must be above 1 for '%s'",
+                                 c->base, names[c->scaling]);
+    }
+    return c->low < c->high
+               ? CLA_OK
+               : cla_config_refuse(s, "rope_low", "is %g, must be below rope_high, %g",
+                                   c->low, c->high);
+}
+
 static cla_status read_position(coder_config *c, cla_config *s,
                                 const char *const *positions)
 {
     const int width = cla_coder_head_width(c);
     double part = 1;
-    c->rope_base = 10000;
+    c->rope.base = 10000;
     CLA_TRY(positions ? cla_config_choice(s, "position", positions, &c->position)
                       : CLA_OK);
-    CLA_TRY(cla_config_double(s, "rope_base", &c->rope_base, 1, 1e12));
+    CLA_TRY(cla_config_double(s, "rope_base", &c->rope.base, 1, 1e12));
     CLA_TRY(cla_config_double(s, "rope_part", &part, 0, 1));
+    CLA_TRY(read_scaling(&c->rope, s));
     const int pairs = (int)(part * width / 2);
-    c->rope_width = c->position == CODER_ROPE ? 2 * pairs : 0;
+    c->rope.width = c->position == CODER_ROPE ? 2 * pairs : 0;
     return c->position != CODER_ROPE || pairs
                ? CLA_OK
                : cla_config_refuse(s, "rope_part",
@@ -120,8 +156,9 @@ cla_status cla_coder_renew(cla_config *settings, const cla_config *run)
                             feed ? feed : "relu", "norm", "layer", "rope_base", 10000.0,
                             "rope_part", 1.0, "bias", 1, "feed_forward",
                             feed ? feed : "relu", "position", "sine")));
-    CLA_TRY(cla_config_complete(
-        settings, json_pack("{s:f}", "norm_epsilon", CODER_NORM_EPSILON)));
+    CLA_TRY(cla_config_complete(settings,
+                                json_pack("{s:f, s:s}", "norm_epsilon",
+                                          CODER_NORM_EPSILON, "rope_scaling", "none")));
     return heads ? cla_config_complete(settings, json_pack("{s:O}", "kv_heads", heads))
                  : CLA_OK;
 }

@@ -45,6 +45,7 @@ static language_writing filled(const cla_generate_options *o)
         .stops = o->stop_count,
         .take = o->take,
         .to = o->to,
+        .end = o->end,
     };
 }
 

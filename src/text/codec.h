@@ -41,6 +41,16 @@ cla_status cla_codec_parse(cla_codec *t, const char *path, const char *json,
                            size_t size);
 void cla_codec_free(cla_codec *t);
 
+/* codec_model.c: appends the tokenizer.json of a SentencePiece model of byte pairs, as
+ * Llama 1 and 2 have it: the same pieces with the same numbers, and that of the start
+ * in front of a text. The pieces of a text of many words are compared with those of
+ * SentencePiece.
+ * Errors: CLA_E_INPUT (no model; one that cuts that text otherwise: of another kind
+ * than byte pairs, or with a normalisation), CLA_E_USAGE (built without SentencePiece),
+ * CLA_E_NOMEM. */
+cla_status cla_codec_convert(cla_text *json, const char *path, const char *model,
+                             size_t size);
+
 /* Returns the number of a piece, special ones included, or -1. */
 int32_t cla_codec_find(const cla_codec *t, const char *piece);
 

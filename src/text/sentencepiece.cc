@@ -113,3 +113,21 @@ cla_status cla_sentencepiece_list(const cla_sentencepiece *pieces, cla_text *out
         return add(all, out);
     });
 }
+
+cla_status cla_sentencepiece_kinds(const cla_sentencepiece *pieces, float *score,
+                                   char *kind, int *start)
+{
+    return guarded([&] {
+        const auto &p = pieces->processor;
+        for (int i = 0; i < p.GetPieceSize(); i++) {
+            score[i] = p.GetScore(i);
+            kind[i] = p.IsControl(i)   ? 'c'
+                      : p.IsUnknown(i) ? 'u'
+                      : p.IsByte(i)    ? 'b'
+                      : p.IsUnused(i)  ? 'x'
+                                       : 'n';
+        }
+        *start = p.bos_id();
+        return CLA_OK;
+    });
+}

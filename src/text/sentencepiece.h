@@ -30,6 +30,12 @@ cla_status cla_sentencepiece_all(const cla_sentencepiece *pieces, cla_text *out)
  * followed by a NUL. */
 cla_status cla_sentencepiece_list(const cla_sentencepiece *pieces, cla_text *out);
 
+/* Tells of each piece its score (log p, or of byte pairs the order of merges: higher
+ * ones are earlier) and its kind: 'n' normal, 'c' control, 'u' unknown, 'b' byte, 'x'
+ * unused. start: id of the piece that begins a text, -1: there is none. */
+cla_status cla_sentencepiece_kinds(const cla_sentencepiece *pieces, float *score,
+                                   char *kind, int *start);
+
 #ifdef __cplusplus
 }
 #endif

@@ -45,3 +45,13 @@ cla_status cla_sentencepiece_list(const cla_sentencepiece *pieces, cla_text *out
     (void)pieces, (void)out;
     return missing();
 }
+
+cla_status cla_sentencepiece_kinds(const cla_sentencepiece *pieces, float *score,
+                                   char *kind, int *start)
+{
+    (void)pieces;
+    *score = 0;
+    *kind = 'x';
+    *start = -1;
+    return missing();
+}

@@ -44,11 +44,11 @@ check_task tagger epochs layer.0.slope "$configs/tagger-conv2d.json" \
     --set "data=$work/sentences" --set word_dim=24 --set char_dim=8 --set layers=2 --set heads=2 \
     --set batch=30 --set positions=none
 
-# The translator's encoder alone has it, and its sentences have no greatest length.
+# Sentences of a translator have no greatest length.
 plain=("$clattn" train "$configs/nmt-plain.json" "${translator[@]}" "${alibi[@]}" --out "$work/plain")
-check 'not in a decoder' \
-    says 3 "attention_where is 'both', and 'custom' is for the encoder alone" \
-    "${plain[@]}" --set attention_where=both
+check 'in a decoder, too' "$clattn" train "$configs/nmt-plain.json" "${translator[@]}" "${alibi[@]}" \
+    --set attention_where=both --set steps=2 --out "$work/both"
+check 'which translates' sh -c "echo 'the red dog runs.' | '$clattn' translate --model '$work/both' --beam 3"
 check 'no shape of a length' \
     says 3 'learn.slope.shape must be numbers or "heads": sentences have no greatest length' \
     "${plain[@]}" --set 'learn={"slope": {"shape": ["length"], "init": 0}}'

@@ -204,7 +204,7 @@ if "$clattn" serve --model "$work/none" 2>&1 | grep -q 'built without libmicroht
     echo 'skipped serve: built without libmicrohttpd'
 else
     check 'the service writes what the command does' timeout 300 \
-        python3 "$source/tests/cli/generate_client.py" "$clattn" "$run"
+        python3 "$source/tests/cli/generate_client.py" "$clattn" "$run" "$work/documents"
 fi
 check 'generate wants a language model' says 2 'tag needs a tagger' \
     "$clattn" tag --model "$run"

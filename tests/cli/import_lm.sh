@@ -82,6 +82,63 @@ unlike 'byte pairs' "pieces is 'bpe', which a tokenizer.json cannot express" --s
 check 'nor to CTranslate2' says_alone 3 'its format of another program is huggingface' \
     "$clattn" export --model "$work/gpt2" --format ctranslate2 --out "$work/no"
 
+# ---- several ends -------------------------------------------------------------------------------
+
+# The text of greedy search ends at the first of the pieces, whichever file names them.
+several() {
+    rm -rf "$work/ends" "$work/ends-hf"
+    cp -r "$data/llama" "$work/ends-hf"
+    "$clattn" generate --model "$work/llama" --greedy --pieces 30 --json 'A beam' >"$work/long"
+    python3 - "$work/ends-hf" "$data/llama/greedy.json" "$1" <<'PYTHON' || return 1
+import json, sys
+folder, greedy, name = sys.argv[1:]
+ends = [2, json.load(open(greedy))[1][7]]  # the eighth piece behind 'A beam of four'
+config = json.load(open(f"{folder}/config.json"))
+if name == "config.json":
+    config["eos_token_id"] = ends
+else:
+    json.dump({"eos_token_id": ends}, open(f"{folder}/{name}", "w"))
+json.dump(config, open(f"{folder}/config.json", "w"))
+PYTHON
+    "$clattn" import "$work/ends-hf" --out "$work/ends" && grep -q '"end_token": \[' "$work/ends/config.json" &&
+        "$clattn" generate --model "$work/ends" --greedy --pieces 100 --json 'A beam of four' >"$work/short" &&
+        "$clattn" generate --model "$work/llama" --greedy --pieces 100 --json 'A beam of four' >"$work/long" &&
+        python3 - "$work/short" "$work/long" <<'PYTHON'
+import json, sys
+short, long = (json.load(open(p))["text"] for p in sys.argv[1:])
+assert 0 < len(short) < len(long) / 3 and long.startswith(short[:-1]), (short, long)
+PYTHON
+}
+check 'a text ends at any of several pieces' several config.json
+check 'those of generation_config.json go first' several generation_config.json
+check 'a run with several ends is trained further' "$clattn" train "$config" --set "data=$work/text" \
+    --set train=train.txt --set hold_out=0 --set pieces=tokenizer --set "tokenizer=$data/llama/tokenizer.json" \
+    --set 'end_token=["</s>", "<s>"]' --set dim=32 --set heads=4 --set layers=1 --set context=32 --set batch=2 \
+    --set warmup=1 --set steps=2 --set patience=0 --quiet --out "$work/ends-run"
+check 'an end that is no piece is named' says 3 "has no piece '<stop>', the end_token" "$clattn" train "$config" \
+    --set "data=$work/text" --set train=train.txt --set hold_out=0 --set pieces=tokenizer \
+    --set "tokenizer=$data/llama/tokenizer.json" --set 'end_token=["</s>", "<stop>"]' --quiet --out "$work/no"
+
+# ---- a tokenizer.model alone ------------------------------------------------------------------------
+
+model_run() {
+    "$clattn" train "$config" --set "data=$work/text" --set train=train.txt --set hold_out=0 \
+        --set pieces=tokenizer --set "tokenizer=$data/llama/tokenizer.model" --set dim=32 --set heads=4 \
+        --set layers=1 --set context=32 --set batch=2 --set warmup=1 --set steps=2 --set patience=0 --quiet \
+        --out "$work/alone-run"
+}
+alone() {
+    cp -r "$data/llama" "$work/alone-hf" && rm "$work/alone-hf/tokenizer.json" &&
+        "$clattn" import "$work/alone-hf" --out "$work/alone" && [ ! -e "$work/alone/tokenizer.model" ] &&
+        "$clattn" generate --model "$work/alone" --greedy --pieces 5 'A beam' >"$work/out" &&
+        cmp "$work/alone-run/tokenizer.json" "$work/alone/tokenizer.json"
+}
+if model_run 2>"$work/said"; then
+    check 'a SentencePiece model is a tokenizer' alone
+else
+    check 'says that SentencePiece is not built in' grep -q 'built without' "$work/said"
+fi
+
 # ---- folders that are not taken ----------------------------------------------------------------
 
 hf=$work/hf
@@ -116,11 +173,20 @@ refused gpt2 'a layer too few' "is left over" setting n_layer 1
 refused gpt2 'an activation' "activation_function" setting activation_function '"mish"'
 refused llama 'biases of attention alone' 'attention_bias is true and mlp_bias is false: they must be the same' \
     setting attention_bias true
-refused llama 'scaled rotary positions' \
-    "rope_parameters has the type 'yarn': rotary positions of another type than 'default' are not read" \
-    setting rope_parameters '{"rope_type": "yarn", "factor": 2.0, "rope_theta": 500.0}'
-refused llama 'scaled ones of an old file' "rope_scaling has the type 'linear'" \
-    setting rope_scaling '{"type": "linear", "factor": 2.0}'
+refused llama 'rotary positions that depend on the length' \
+    "rope_parameters has the type 'longrope', must be default, linear, llama3 or yarn" \
+    setting rope_parameters '{"rope_type": "longrope", "factor": 2.0, "rope_theta": 500.0}'
+refused llama 'those of an old file' "rope_scaling has the type 'dynamic'" \
+    setting rope_scaling '{"type": "dynamic", "factor": 2.0}'
+refused llama 'a scaling without its factor' 'rope_scaling has no factor' setting rope_scaling '{"type": "linear"}'
+refused llama 'a factor below 1' 'rope_scaling.factor is 0.5' setting rope_scaling '{"type": "linear", "factor": 0.5}'
+refused llama 'a part of rotary positions' 'rope_parameters has a partial_rotary_factor' \
+    setting rope_parameters '{"rope_type": "default", "partial_rotary_factor": 0.5}'
+refused llama 'a ramp that is not rounded' 'rope_scaling has truncate false' \
+    setting rope_scaling '{"rope_type": "yarn", "factor": 2.0, "truncate": false}'
+refused llama 'too many ends' 'eos_token_id must be a number of a piece, or 1 to 16 of them' \
+    setting eos_token_id '[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]'
+refused llama 'no number of an end' 'eos_token_id must be a number' setting eos_token_id '"</s>"'
 refused llama 'heads of another width' 'head_dim is 16, must be 48 / 6' setting head_dim 16
 refused llama 'a function without a gate' "hidden_act is 'relu', which has no gate here" setting hidden_act '"relu"'
 refused llama 'a tokenizer of another kind' "model is 'Unigram', which is not read" \

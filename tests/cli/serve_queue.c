@@ -83,9 +83,9 @@ void serve_refuse(serve_job *job, int code, const char *format, ...)
     (void)job, (void)code, (void)format;
 }
 
-static void done(serve_job *job)
+static void done(const serve *s, serve_job *job)
 {
-    (void)job;
+    (void)s, (void)job;
     pthread_mutex_lock(&lock);
     jobs++;
     pthread_cond_broadcast(&changed);

@@ -387,4 +387,22 @@ anybody wants one, and why should nobody do so, since all file systems take it? 
 }
 check 'plot draws a curve for each run' plotted
 
+# Minutes over the end of a February with a leap day, a new year, a second run that is slower.
+along_time() {
+    local line='{"step":%d,"epoch":1,"nll":%d,"time":"%s"}\n'
+    mkdir "$work/timed" "$work/late"
+    # shellcheck disable=SC2059 # a format for three lines
+    printf "$line" 1 4 2028-02-28T23:59:30Z 2 3 2028-03-01T00:00:30Z 3 2 2028-03-01T00:01:00Z >"$work/timed/log.jsonl"
+    # shellcheck disable=SC2059
+    printf "$line" 1 4 2026-12-31T23:00:00Z 2 3 2027-01-02T23:03:00Z 3 2 'yesterday' >"$work/late/log.jsonl"
+    "$clattn" plot "$work/timed" "$work/late" --along time --out "$work/time.svg" && svg_fits "$work/time.svg" &&
+        grep -q '>minutes<' "$work/time.svg" || return 1
+    # places in minutes: 0, 1441, 1441.5 and 0, 2883, which is the end of the axis or close to it
+    sed -n 's/.*points="\([^"]*\)".*/\1/p' "$work/time.svg" | awk '
+        { for (i = 1; i <= NF; i++) { split($i, p, ","); x[NR, i] = p[1] } n[NR] = NF }
+        END { a = (x[1, 2] - x[1, 1]) / (x[2, 2] - x[2, 1]); b = (x[1, 3] - x[1, 1]) / (x[2, 2] - x[2, 1])
+            exit !(n[1] == 3 && n[2] == 2 && a > 0.499 && a < 0.501 && b >= a && b < 0.502) }'
+}
+check 'plot along time counts minutes' along_time
+
 passed

@@ -2,6 +2,7 @@
  * pieces; exported and imported again, the same bits. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -28,21 +29,32 @@ static void path_of(const fixture *f, const char *name, cla_text *path)
         cla_text_add(path, "%s/%s/%s", getenv("CLATTN_TEST_DATA"), f->family, name));
 }
 
-static void make(fixture *f, const char *family)
+static void begin(fixture *f, const char *family)
 {
-    cla_text from = { 0 };
-    int64_t numbers = 0;
     *f = (fixture){ .family = family, .folder = "/tmp/clattn-test-XXXXXX" };
     cr_assert_not_null(mkdtemp(f->folder));
     TEST_OK(cla_text_add(&f->model, "%s/m", f->folder));
-    TEST_OK(cla_text_add(&from, "%s/%s", getenv("CLATTN_TEST_DATA"), family));
-    TEST_OK(cla_import(from.data, f->model.data, 5, NULL, NULL, &numbers));
-    cla_text_free(&from);
+}
+
+/* Imports a folder and loads the model. */
+static void import(fixture *f, const char *from)
+{
+    int64_t numbers = 0;
+    TEST_OK(cla_import(from, f->model.data, 5, NULL, NULL, &numbers));
     TEST_OK(cla_runtime_new(&f->rt, NULL));
     TEST_OK(cla_task_load(&f->task, f->rt, f->model.data, NULL));
     f->t = (language *)f->task;
     cr_assert_eq(f->t->model.config.pieces, f->t->config.pieces);
     cr_assert_eq(numbers, f->task->params.size);
+}
+
+static void make(fixture *f, const char *family)
+{
+    cla_text from = { 0 };
+    begin(f, family);
+    TEST_OK(cla_text_add(&from, "%s/%s", getenv("CLATTN_TEST_DATA"), family));
+    import(f, from.data);
+    cla_text_free(&from);
 }
 
 static void unmake(fixture *f)
@@ -78,7 +90,7 @@ static int64_t ids_of(const json_t *texts, size_t i, int32_t *id)
 
 /* ---- logits ---------------------------------------------------------------------- */
 
-static void check_logits(const fixture *f)
+static void check_logits(const fixture *f, const char *in, const char *name)
 {
     int32_t id[MOST], position[MOST];
     cla_text path = { 0 };
@@ -93,9 +105,9 @@ static void check_logits(const fixture *f)
     cla_ragged *rows = test_ragged(f->rt, 1, (int[]){ n }, NULL);
     TEST_OK(cla_lm_logits(&f->t->model, tape, &logits,
                           &(lm_tokens){ n, id, position, rows, 0 }));
-    path_of(f, "logits.safetensors", &path);
+    path_of(f, in, &path);
     TEST_OK(cla_st_open(&file, path.data));
-    const cla_st_tensor *want = cla_st_find(&file, "logits");
+    const cla_st_tensor *want = cla_st_find(&file, name);
     const int64_t size = (int64_t)n * f->t->config.pieces;
     cr_assert_eq(want->size, size);
     double *wanted = calloc((size_t)size, sizeof *wanted);
@@ -162,7 +174,7 @@ Test(lm_exchange, gpt2_computes_as_in_transformers)
     fixture f;
     make(&f, "gpt2");
     cr_assert_eq(f.t->end, f.t->start);
-    check_logits(&f);
+    check_logits(&f, "logits.safetensors", "logits");
     check_pieces(&f);
     unmake(&f);
 }
@@ -175,7 +187,7 @@ Test(lm_exchange, llama_computes_as_in_transformers)
     cr_assert_eq(f.t->config.coder.kv_heads, 2);
     cr_assert_eq(f.t->start, 1);
     cr_assert_eq(f.t->end, 2);
-    check_logits(&f);
+    check_logits(&f, "logits.safetensors", "logits");
     check_pieces(&f);
     unmake(&f);
 }
@@ -198,31 +210,157 @@ static void same_file(const char *one, const char *other, const char *name)
     cla_text_free(&path[1]);
 }
 
-static void check_round_trip(const char *family)
+/* Exports the model and imports it again. */
+static void check_back(const fixture *f)
 {
-    fixture f;
     cla_text hf = { 0 }, again = { 0 };
     int64_t numbers = 0;
     const cla_export_options o = { .format = CLA_EXPORT_HUGGINGFACE };
-    make(&f, family);
-    TEST_OK(cla_text_add(&hf, "%s/hf", f.folder));
-    TEST_OK(cla_text_add(&again, "%s/again", f.folder));
-    TEST_OK(cla_export(f.model.data, &o, hf.data, &numbers));
+    TEST_OK(cla_text_add(&hf, "%s/hf", f->folder));
+    TEST_OK(cla_text_add(&again, "%s/again", f->folder));
+    TEST_OK(cla_export(f->model.data, &o, hf.data, &numbers));
     TEST_OK(cla_import(hf.data, again.data, 5, NULL, NULL, &numbers));
-    same_file(f.model.data, again.data, "best.ckpt.safetensors");
-    same_file(f.model.data, again.data, "tokenizer.json");
-    same_file(f.model.data, again.data, "config.json");
+    same_file(f->model.data, again.data, "best.ckpt.safetensors");
+    same_file(f->model.data, again.data, "tokenizer.json");
+    same_file(f->model.data, again.data, "config.json");
     cla_text_free(&hf);
     cla_text_free(&again);
+}
+
+/* ---- changed folders ------------------------------------------------------------- */
+
+/* Copies a file of the family to folder/changed. */
+static void copy_file(const fixture *f, const char *name)
+{
+    cla_text path = { 0 }, to = { 0 };
+    char *data = NULL;
+    size_t size = 0;
+    path_of(f, name, &path);
+    TEST_OK(cla_text_add(&to, "%s/changed/%s", f->folder, name));
+    TEST_OK(cla_file_read(path.data, &data, &size));
+    TEST_OK(cla_file_write(to.data, data, size));
+    free(data);
+    cla_text_free(&path);
+    cla_text_free(&to);
+}
+
+/* Copies the Llama with another tokenizer or other keys in config.json (consumed), and
+ * imports it. */
+static void make_changed(fixture *f, const char *tokenizer, json_t *keys)
+{
+    static const char *const files[] = { "model-00001-of-00003.safetensors",
+                                         "model-00002-of-00003.safetensors",
+                                         "model-00003-of-00003.safetensors",
+                                         "model.safetensors.index.json" };
+    cla_text folder = { 0 }, path = { 0 };
+    begin(f, "llama");
+    TEST_OK(cla_text_add(&folder, "%s/changed", f->folder));
+    cr_assert_eq(mkdir(folder.data, 0700), 0);
+    for (int i = 0; i < 4; i++) {
+        copy_file(f, files[i]);
+    }
+    copy_file(f, tokenizer);
+    json_t *config = json_of(f, "config.json");
+    cr_assert_eq(json_object_update(config, keys), 0);
+    TEST_OK(cla_text_add(&path, "%s/config.json", folder.data));
+    cr_assert_eq(json_dump_file(config, path.data, 0), 0);
+    json_decref(config);
+    json_decref(keys);
+    import(f, folder.data);
+    cla_text_free(&folder);
+    cla_text_free(&path);
+}
+
+static void check_scaling(const char *kind, bool old)
+{
+    fixture f = { .family = "llama" };
+    int32_t id[MOST];
+    json_t *scaled = json_of(&f, "scaled.json"), *texts = json_of(&f, "texts.json");
+    const json_t *made = json_object_get(scaled, kind);
+    json_t *rope = json_object_get(made, "rope");
+    make_changed(&f, "tokenizer.json",
+                 old ? json_pack("{s:O, s:O, s:{}}", "rope_scaling", rope, "rope_theta",
+                                 json_object_get(rope, "rope_theta"), "rope_parameters")
+                     : json_pack("{s:O}", "rope_parameters", rope));
+    check_logits(&f, "scaled.safetensors", kind);
+    const int64_t n = ids_of(texts, 0, id);
+    check_greedy(&f, id, n, json_object_get(made, "greedy"));
+    cr_assert_eq(json_array_size(json_object_get(made, "greedy")), 100);
+    check_back(&f);
+    json_decref(scaled);
+    json_decref(texts);
+    unmake(&f);
+}
+
+/* Where the keys of a file are, old or new, does not matter. */
+Test(lm_exchange, scaled_rotary_positions_compute_as_in_transformers)
+{
+    static const char *const kinds[] = { "linear", "llama3", "yarn" };
+    for (int i = 0; i < 3; i++) {
+        check_scaling(kinds[i], false);
+        check_scaling(kinds[i], true);
+    }
+}
+
+/* The pieces of a SentencePiece model, without a tokenizer.json. */
+Test(lm_exchange, a_sentencepiece_model_is_a_tokenizer)
+{
+    fixture f;
+    size_t i = 0;
+    json_t *one = NULL;
+    cla_sentencepiece *none = NULL;
+    if (cla_sentencepiece_new(&none, "none", "", 0) == CLA_E_USAGE) {
+        return; // built without it
+    }
+    make_changed(&f, "tokenizer.model", json_object());
+    json_t *all = json_of(&f, "pieces.json");
+    json_array_foreach(all, i, one)
+    {
+        const char *text = json_string_value(json_object_get(one, "text"));
+        cla_ids ids = { 0 };
+        int32_t want[MOST];
+        const int64_t n = ids_of(all, i, want);
+        TEST_OK(cla_language_encode(f.t, text, strlen(text), &ids));
+        cr_assert_eq(ids.count + 1, (size_t)n, "'%s'", text);
+        cr_assert_eq(want[0], f.t->start);
+        for (size_t k = 0; k < ids.count; k++) {
+            cr_assert_eq(ids.id[k], want[k + 1], "'%s': piece %zu", text, k);
+        }
+        cla_ids_free(&ids);
+    }
+    cr_assert_eq(i, 9);
+    check_back(&f);
+    json_decref(all);
+    unmake(&f);
+}
+
+/* Any of several pieces ends a text; the first ends documents. */
+Test(lm_exchange, several_pieces_end_a_text)
+{
+    fixture f;
+    make_changed(&f, "tokenizer.json",
+                 json_pack("{s:[i,i,i]}", "eos_token_id", 2, 300, 310));
+    cr_assert_eq(f.t->end, 2);
+    cr_assert_eq(f.t->stops, 2);
+    for (int32_t id = 0; id < f.t->config.pieces; id++) {
+        cr_assert_eq(cla_language_stops(f.t, id), id == 2 || id == 300 || id == 310);
+    }
+    check_back(&f);
     unmake(&f);
 }
 
 Test(lm_exchange, gpt2_comes_back)
 {
-    check_round_trip("gpt2");
+    fixture f;
+    make(&f, "gpt2");
+    check_back(&f);
+    unmake(&f);
 }
 
 Test(lm_exchange, llama_comes_back)
 {
-    check_round_trip("llama");
+    fixture f;
+    make(&f, "llama");
+    check_back(&f);
+    unmake(&f);
 }

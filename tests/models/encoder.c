@@ -229,6 +229,10 @@ Test(encoder, gradients_match_finite_differences)
         { LEARNS, "attention=block", "convolutions=1" },
         { LEARNS, "attention=rel_pos", "attention_where=both", "clip=3" },
         { LEARNS, "attention=local_soft" },
+        { LEARNS, "attention=csan2d", "attention_where=both", "window=5" },
+        { LEARNS, "attention=conv2d", "attention_where=decoder",
+          "map_activation=tanh" },
+        { LEARNS, "position=alibi" },
         { LEARNS, "activation=gelu", "position=marian", "output_bias=true",
           "start_pad=true" },
         { LEARNS, "activation=silu", "embedding_scale=false", "decoder_layers=2",
@@ -381,9 +385,8 @@ Test(encoder, refuses_a_decoder_that_reads_ahead)
     static const char *const stacks[] = { "decoder", "both" };
     for (int i = 0; cla_attn_ways[i / 2]; i++) {
         const attn_way *way = cla_attn_ways[i / 2];
-        if (way->decoder ||
-            way->tied) { // those with a greatest length are refused first
-            continue;
+        if (way->decoder || way->causal || way->tied) {
+            continue; // those with a greatest length are refused first
         }
         cla_config s = { .values = json_object(), .known = json_object() };
         transformer_config c;

@@ -102,6 +102,19 @@ static const char *const kinds[][12] = {
     { TINY, "attention=csan2d", "window=5", "area=3", "attention_layers=1-1" },
     { TINY, "attention=neighbor", "position=none" },
     { TINY, "attention=direct", "position=none" },
+    { TINY, "attention=neighbor_predicted", "local_heads=1" },
+    { TINY, "attention=local_hard", "local_width=3", "local_truncate=false" },
+    { TINY, "attention=local_soft", "position=none" },
+    { TINY, "attention=conv", "map_activation=sigmoid" },
+    { TINY, "attention=conv", "conv_pos=before", "attention_layers=1-1" },
+    { TINY, "attention=conv2d", "map_activation=tanh", "map_filter=5" },
+    { TINY, "attention=conv2d", "map_activation=none", "kv_heads=1" },
+    { TINY, "attention=conv2d", "conv_pos=before", "position=none" },
+    { TINY, "position=alibi", "kv_heads=1" },
+    { TINY, "rope_scaling=linear", "rope_factor=3" },
+    { TINY, "rope_scaling=llama3", "rope_context=6", "rope_base=5", "rope_low=0.3",
+      "rope_high=0.9" },
+    { TINY, "rope_scaling=yarn", "rope_context=16", "rope_base=5", "rope_high=2" },
     { TINY, "attention=custom", "position=none", "score=s - slope[h] * (i - j)",
       "learn={\"slope\": {\"shape\": [\"heads\"], \"init\": \"alibi\"}}" },
 };
@@ -193,8 +206,7 @@ Test(lm, sees_its_own_past_alone)
     }
 }
 
-/* A text that is read on piece by piece, from its first three at once. Without a cache
- * all are read each time. */
+/* A text that is read on piece by piece, from its first three at once. */
 Test(lm, reads_on_from_its_cache)
 {
     enum { BEGIN = 3 };
@@ -211,9 +223,7 @@ Test(lm, reads_on_from_its_cache)
         TEST_OK(cla_tape_new(&turn[1], f->rt, false));
         for (int k = BEGIN; k <= T; k++) {
             cla_tensor *logits = NULL;
-            const bool caches = cla_lm_caches(&f->model);
-            const int fresh = caches && k > BEGIN ? 1 : k;
-            past = caches ? past : (lm_past){ 0 };
+            const int fresh = k > BEGIN ? 1 : k;
             cla_tape_reset(turn[k % 2]);
             TEST_OK(cla_lm_next(&f->model, turn[k % 2], &logits, &past,
                                 text + k - fresh, fresh));
@@ -235,14 +245,21 @@ Test(lm, refuses)
         const char *set[4], *error;
     } cases[] = {
         { { "attention=bi_direct" }, "reads pieces that a language model has not" },
-        { { "attention=local_soft" }, "is 'local_soft', which reads pieces" },
-        { { "attention=conv2d" }, "is 'conv2d', which reads pieces" },
+        { { "attention=conv2d", "attention_dropout=0.1" },
+          "attention_dropout is 0.1, must be 0: attention 'conv2d' convolves" },
         { { "attention=block" }, "is 'block', which reads pieces" },
         { { "dim=10", "heads=3" }, "dim is 10, no multiple of 3 heads" },
         { { "kv_heads=4" }, "kv_heads is 4, must divide the 6 heads" },
         { { "attention_layers=3-9" }, "must be like 1-3 within 1-6" },
         { { "preset=bert" }, "preset" },
-        { { "position=alibi" }, "position" },
+        { { "position=buckets" }, "position" },
+        { { "position=alibi", "attention=rel_pos" },
+          "position is 'alibi', which is for attention 'softmax', not 'rel_pos'" },
+        { { "rope_scaling=ntk" }, "rope_scaling" },
+        { { "rope_scaling=yarn", "rope_base=1" }, "rope_base is 1, must be above 1" },
+        { { "rope_scaling=llama3", "rope_low=4" },
+          "rope_low is 4, must be below rope_high, 4" },
+        { { "rope_scaling=linear", "rope_factor=0.5" }, "rope_factor" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lm_config c;

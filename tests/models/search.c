@@ -42,9 +42,11 @@ static void open_way(fixture *f, bool pre_norm, const char *attention,
                    .self = { .model = 16, .heads = 2, .width = 8 },
                    .hard = *hard },
     };
-    static const char *const places[] = { "sine", "rope", NULL };
+    static const char *const places[] = { "sine",    "rope",  "none",
+                                          "learned", "alibi", NULL };
     cla_config settings;
-    way_settings(&settings, (const char *const[]){ attention, "clip=2", NULL });
+    way_settings(&settings,
+                 (const char *const[]){ attention, "clip=2", "area=1", NULL });
     TEST_OK(cla_attn_configure(&config.coder.self, &settings));
     TEST_OK(cla_coder_configure(&config.coder, &settings, places));
     cla_config_fini(&settings);
@@ -251,7 +253,8 @@ static void likelihood(fixture *f, const search_result *r, double logp[SENTENCES
 
 /* Decoding a piece at a time from cached keys and values, with hypotheses changing
  * places, gives the same probability as reading all at once, also with relative and
- * rotary positions and shared keys. The best are in the order of their scores. */
+ * rotary positions, shared keys, and kinds that are given all queries again.
+ * The best are in the order of their scores. */
 Test(search, equals_reading_all_at_once)
 {
     enum { BEST = 4 };
@@ -260,8 +263,10 @@ Test(search, equals_reading_all_at_once)
     };
     static const char *const ways[] = { "attention=softmax", "attention=softmax",
                                         "attention=rel_pos", "position=rope",
-                                        "kv_heads=1" };
-    for (int way = 0; way < 5; way++) {
+                                        "kv_heads=1",        "position=alibi",
+                                        "attention=csan2d",  "attention=local_soft",
+                                        "attention=conv2d" };
+    for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
         fixture f;
         search_result got[SENTENCES * BEST], nth[SENTENCES];
         open_variant(&f, way == 1, ways[way]);

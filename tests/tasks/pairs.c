@@ -313,9 +313,8 @@ Test(pairs, refuse_what_does_not_fit)
         "preset: attention_dropout is 0.1, must be 0: attention 'conv2d' convolves "
         "whole maps");
     check_refusal(
-        false,
-        (const char *const[]){ "attention=conv2d", "attention_where=both", NULL },
-        "attention_where is 'both', and 'conv2d' is for the encoder alone");
+        false, (const char *const[]){ "attention=block", "attention_where=both", NULL },
+        "attention_where is 'both', and 'block' is for the encoder alone");
     check_refusal(false, table, "sentences have no greatest length");
     check_refusal(true, (const char *const[]){ "attention=csan1d", "window=4", NULL },
                   "window is 4, must be odd");

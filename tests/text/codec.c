@@ -207,3 +207,43 @@ Test(codec, refuses)
         cla_codec_free(&t);
     }
 }
+
+/* ---- models of SentencePiece ----------------------------------------------------- */
+
+static void convert(cla_text *json, const char *family, const char *name,
+                    cla_status want, const char *error)
+{
+    cla_text path = { 0 };
+    char *bytes = NULL;
+    size_t size = 0;
+    read_file(family, name, &path, &bytes, &size);
+    const cla_status status = cla_codec_convert(json, path.data, bytes, size);
+    cr_assert_eq(status, want, "%s", cla_error());
+    cr_assert(!error || strstr(cla_error(), error), "%s", cla_error());
+    free(bytes);
+    cla_text_free(&path);
+}
+
+/* A text is cut as SentencePiece cuts it; a model of another kind is refused. */
+Test(codec, converts_models_of_byte_pairs)
+{
+    cla_text json = { 0 };
+    cla_codec t;
+    cla_sentencepiece *none = NULL;
+    if (cla_sentencepiece_new(&none, "none", "", 0) == CLA_E_USAGE) {
+        convert(&json, "llama", "tokenizer.model", CLA_E_USAGE, "built without");
+        return;
+    }
+    convert(&json, "llama", "tokenizer.model", CLA_OK, NULL);
+    TEST_OK(cla_codec_parse(&t, "converted", json.data, json.size));
+    cr_assert_eq(t.vocab.count, 389);
+    cr_assert_eq(t.start, 1);
+    cr_assert(t.special[0] && t.special[1] && t.special[2] && !t.special[3]);
+    cla_codec_free(&t);
+    json.size = 0;
+    convert(&json, ".", "pieces.model", CLA_E_INPUT,
+            "not a model of byte pairs without normalisation");
+    json.size = 0;
+    convert(&json, "llama", "texts.json", CLA_E_INPUT, "no SentencePiece model");
+    cla_text_free(&json);
+}

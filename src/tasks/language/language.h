@@ -2,6 +2,7 @@
  * that predicts each from those before it. */
 #pragma once
 
+#include "clattn/model.h"
 #include "models/lm.h"
 #include "models/sample.h"
 #include "models/tagger_maps.h"
@@ -18,6 +19,8 @@ typedef enum language_pieces {
     LANGUAGE_TOKENIZER,  // those of a tokenizer.json
 } language_pieces;
 
+enum { LANGUAGE_STOPS = 15 };
+
 /* Texts as ids. Where documents are apart, CLA_EOS stands before each and after the
  * last; of a tokenizer `start` before each, `end` behind each, once if they are one. */
 typedef struct language_text {
@@ -33,17 +36,21 @@ typedef struct language {
     double hold_out; // share of the training text that is the dev split
     int pieces;      // language_pieces
     int merges;
-    bool split;                // words are cut off punctuation before byte pairs
-    const char *sentencepiece; // path of the model
-    const char *tokenizer_path, *end_token; // of LANGUAGE_TOKENIZER
-    int rows;                               // of the table; 0: as many as pieces
-    bool documents;                         // blank lines separate documents
+    bool split;                       // words are cut off punctuation before byte pairs
+    const char *sentencepiece;        // path of the model
+    const char *tokenizer_path;       // of LANGUAGE_TOKENIZER
+    const char *end_token;            // its piece behind documents; "": none is named
+    const char *stop[LANGUAGE_STOPS]; // further pieces that end a text
+    int stops;                        //
+    int rows;                         // of the table; 0: as many as pieces
+    bool documents;                   // blank lines separate documents
     lm_config config;
     lm model;
     cla_subwords subwords; // its vocabulary is also that of characters
     cla_codec tokenizer;   // its text is in subwords.codes
     int32_t start, end;    // pieces around documents; -1: there are none
-    int32_t line_end;      // piece of subwords that ends a line
+    int32_t stop_id[LANGUAGE_STOPS];
+    int32_t line_end; // piece of subwords that ends a line
     language_text train;
     int64_t shift; // of the windows of this epoch
     int64_t first; // tokens of the batch before its next part
@@ -73,6 +80,9 @@ cla_status cla_language_decode(const language *t, const int32_t *id, size_t n,
  * follow: the end of a line of subwords, any byte or character. */
 bool cla_language_ends(const language *t, int32_t id);
 
+/* Returns whether a piece ends a text that is written. */
+bool cla_language_stops(const language *t, int32_t id);
+
 /* The number of pieces, special ones included. */
 int cla_language_count(const language *t);
 /* Makes the pieces of the training text; path is for messages. Errors: CLA_E_INPUT (no
@@ -84,9 +94,13 @@ cla_status cla_language_learn(language *t, const cla_text *text, const char *pat
 extern const char *const cla_language_files[]; // that not all runs have
 cla_status cla_language_keep(const language *t, const char *dir, bool resumed);
 cla_status cla_language_load(language *t, const char *dir);
+/* Returns whether a folder has a tokenizer.model and no tokenizer.json, so that
+ * cla_language_load reads the former. */
+bool cla_language_has_model(const char *dir);
 cla_pieces cla_language_kind_of(const language *t);
-/* tokenized.c: reads the tokenizer from memory or from a file, and finds the pieces
- * around documents; cuts a text. Errors: CLA_E_INPUT, CLA_E_IO, CLA_E_NOMEM. */
+/* tokenized.c: reads the tokenizer from memory or from a file, of which one that ends
+ * in ".model" is SentencePiece's, and finds the pieces around documents; cuts a text.
+ * Errors: CLA_E_INPUT, CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_language_use_tokenizer(language *t, const char *path, const char *json,
                                       size_t size);
 cla_status cla_language_read_tokenizer(language *t, const char *path);
@@ -143,6 +157,7 @@ typedef struct language_writing {
      * the writing. */
     cla_status (*take)(void *to, const char *text, size_t size);
     void *to;
+    cla_text_end *end; // out: why it ended; may be NULL
 } language_writing;
 
 /* write.c: appends to out what follows on prompt, up to a stop or the end of the

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/platform.h"
 #include "base/utf8.h"
 #include "tasks/language/language.h"
 
@@ -226,10 +227,42 @@ static cla_status save(const language *t, const paths *p)
     return p->vocab ? cla_vocab_save(&t->subwords.vocab, p->vocab) : CLA_OK;
 }
 
-static cla_status load(language *t, const paths *p)
+/* Gives the path of the model of SentencePiece that a folder of another program has
+ * in place of a tokenizer.json, or leaves it empty. */
+static cla_status find_model(const char *dir, cla_text *path)
+{
+    CLA_TRY(cla_text_add(path, "%s/%s", dir, tokenizer_name));
+    const bool has = cla_os_may(path->data, CLA_MAY_BE);
+    path->size = 0;
+    CLA_TRY(cla_text_add(path, "%s/tokenizer.model", dir));
+    if (has || !cla_os_may(path->data, CLA_MAY_BE)) {
+        path->size = 0;
+    }
+    return CLA_OK;
+}
+
+bool cla_language_has_model(const char *dir)
+{
+    cla_text path = { 0 };
+    const bool has = !find_model(dir, &path) && path.size;
+    cla_text_free(&path);
+    return has;
+}
+
+static cla_status load_tokenizer(language *t, const char *dir, const paths *p)
+{
+    cla_text model = { 0 };
+    cla_status status = find_model(dir, &model);
+    const char *path = model.size ? model.data : p->codes;
+    status = status ? status : cla_language_read_tokenizer(t, path);
+    cla_text_free(&model);
+    return status;
+}
+
+static cla_status load(language *t, const char *dir, const paths *p)
 {
     if (t->pieces == LANGUAGE_TOKENIZER) {
-        return cla_language_read_tokenizer(t, p->codes);
+        return load_tokenizer(t, dir, p);
     }
     if (!p->vocab) {
         return CLA_OK;
@@ -274,7 +307,7 @@ cla_status cla_language_load(language *t, const char *dir)
 {
     paths p;
     cla_status status = paths_of(t, dir, &p);
-    status = status ? status : load(t, &p);
+    status = status ? status : load(t, dir, &p);
     paths_free(&p);
     return status;
 }

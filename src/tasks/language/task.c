@@ -8,13 +8,36 @@ enum { DRAWS = 0x4c6d6f64 }; // "Lmod"
 
 /* ---- settings ------------------------------------------------------------------- */
 
+/* Reads the piece that ends a document, or a list: that piece, and others that end a
+ * text that is written. */
+static cla_status read_ends(language *t, cla_config *s)
+{
+    static const char *const key[] = { "end_token", NULL };
+    const json_t *list = json_object_get(s->values, key[0]);
+    const size_t count = json_array_size(list);
+    if (!json_is_array(list)) {
+        return cla_config_text(s, key[0], &t->end_token);
+    }
+    CLA_TRY(cla_config_know(s, key));
+    for (size_t i = 0; i < count; i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        if (!name || !*name || count > LANGUAGE_STOPS + 1) {
+            return cla_config_refuse(s, key[0],
+                                     "must be a piece, or a list of at most %d of them",
+                                     LANGUAGE_STOPS + 1);
+        }
+        *(i ? &t->stop[t->stops++] : &t->end_token) = name;
+    }
+    return CLA_OK;
+}
+
 /* Reads the keys of a tokenizer of another program. */
 static cla_status configure_tokenizer(language *t, cla_config *s)
 {
     t->tokenizer_path = t->end_token = "";
     t->start = t->end = CLA_EOS;
     CLA_TRY(cla_config_text(s, "tokenizer", &t->tokenizer_path));
-    CLA_TRY(cla_config_text(s, "end_token", &t->end_token));
+    CLA_TRY(read_ends(t, s));
     CLA_TRY(cla_config_int(s, "vocabulary", &t->rows, 0, 1 << 24));
     const bool used = t->pieces == LANGUAGE_TOKENIZER;
     if (!used && (*t->end_token || t->rows)) {

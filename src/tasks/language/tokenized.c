@@ -4,6 +4,11 @@
 #include "base/file.h"
 #include "tasks/language/language.h"
 
+static cla_status no_piece(const char *path, const char *name)
+{
+    return cla_fail(CLA_E_INPUT, "%s: has no piece '%.80s', the end_token", path, name);
+}
+
 /* Finds the pieces around documents: that in front of a text, and that which the
  * settings name; one of them stands for both. */
 static cla_status find_ends(language *t, const char *path)
@@ -13,8 +18,11 @@ static cla_status find_ends(language *t, const char *path)
     t->end = *name ? cla_codec_find(&t->tokenizer, name) : t->start;
     t->start = t->start >= 0 ? t->start : t->end;
     if (*name && t->end < 0) {
-        return cla_fail(CLA_E_INPUT, "%s: has no piece '%.80s', the end_token", path,
-                        name);
+        return no_piece(path, name);
+    }
+    for (int i = 0; i < t->stops; i++) {
+        t->stop_id[i] = cla_codec_find(&t->tokenizer, t->stop[i]);
+        CLA_TRY(t->stop_id[i] < 0 ? no_piece(path, t->stop[i]) : CLA_OK);
     }
     if (t->documents && t->end < 0) {
         return cla_fail(CLA_E_INPUT,
@@ -24,6 +32,15 @@ static cla_status find_ends(language *t, const char *path)
                ? cla_fail(CLA_E_INPUT, "%s: has %zu pieces, vocabulary is %d", path,
                           t->tokenizer.vocab.count, t->rows)
                : CLA_OK;
+}
+
+bool cla_language_stops(const language *t, int32_t id)
+{
+    bool any = id == t->end;
+    for (int i = 0; i < t->stops; i++) {
+        any = any || id == t->stop_id[i];
+    }
+    return any;
 }
 
 cla_status cla_language_use_tokenizer(language *t, const char *path, const char *json,
@@ -38,11 +55,17 @@ cla_status cla_language_use_tokenizer(language *t, const char *path, const char 
 
 cla_status cla_language_read_tokenizer(language *t, const char *path)
 {
-    char *json = NULL;
+    char *bytes = NULL;
     size_t size = 0;
-    CLA_TRY(cla_file_read(path, &json, &size));
-    const cla_status status = cla_language_use_tokenizer(t, path, json, size);
-    free(json);
+    cla_text json = { 0 };
+    CLA_TRY(cla_file_read(path, &bytes, &size));
+    cla_status status = cla_ends_in(path, ".model")
+                            ? cla_codec_convert(&json, path, bytes, size)
+                            : cla_text_append(&json, bytes, size);
+    status =
+        status ? status : cla_language_use_tokenizer(t, path, json.data, json.size);
+    cla_text_free(&json);
+    free(bytes);
     return status;
 }
 

@@ -90,17 +90,14 @@ static cla_status add(writer *w, int32_t id)
 }
 
 /* Draws the next piece. A network that has read T pieces begins again with the last
- * half of them; one that has no cache reads up to T pieces each time. Pieces that no
- * text has are not drawn, but those of a tokenizer, as other programs do. */
+ * half of them. Pieces that no text has are not drawn, but those of a
+ * tokenizer, as other programs do. */
 static cla_status draw(writer *w, int k, int32_t *id)
 {
     cla_tape *tape = w->turn[k % 2];
-    const int64_t T = w->t->config.context, all = (int64_t)w->ids.count;
+    const int64_t T = w->t->config.context;
     cla_tensor *logits = NULL;
-    if (!cla_lm_caches(&w->t->model)) {
-        w->past = (lm_past){ 0 };
-        w->fresh = all < T ? all : T;
-    } else if (w->past.count + w->fresh > T) {
+    if (w->past.count + w->fresh > T) {
         w->past = (lm_past){ 0 };
         w->fresh = (T + 1) / 2;
     }
@@ -174,13 +171,20 @@ static cla_status give(writer *w, size_t to)
 static cla_status go(writer *w)
 {
     bool ended = false;
+    cla_text_end end = CLA_TEXT_LENGTH;
     for (int k = 0; k < w->how->pieces && !ended; k++) {
         int32_t id = 0;
         CLA_TRY(draw(w, k, &id));
         CLA_TRY(add(w, id));
-        ended = stops(w) || id == w->t->end;
+        end = stops(w)                       ? CLA_TEXT_STOP
+              : cla_language_stops(w->t, id) ? CLA_TEXT_END
+                                             : CLA_TEXT_LENGTH;
+        ended = end != CLA_TEXT_LENGTH;
         CLA_TRY(give(w, ended ? w->said.size : safe_size(w)));
         CLA_TRY(cla_task_tell(&w->t->task, (size_t)k + 1, (size_t)w->how->pieces));
+    }
+    if (w->how->end) {
+        *w->how->end = end;
     }
     return give(w, w->said.size);
 }

@@ -8,13 +8,18 @@ of keys that queries share, characters with bytes for those that have no piece),
 Hugging Face's layout with its tokenizer, and beside them: texts.json, texts and the numbers
 of their pieces; logits.safetensors, the logits behind each piece of the first text; and
 greedy.json, the 100 pieces that greedy search writes behind each of the first four texts.
-tests/data/gpt2 and tests/data/llama were made so, with torch 2.15, transformers 5.24.0 and
-tokenizers 0.23.3. The text is this project's own.
+Of the Llama, scaled.json and scaled.safetensors have the same for rotary positions of
+each of SCALINGS; tokenizer.model is a SentencePiece model of byte pairs with bytes for
+characters that have no piece, as Llama 1 and 2 have it, and pieces.json what the library
+makes of the texts.
+tests/data/gpt2 and tests/data/llama were made so, with torch 2.15, transformers 5.24.0,
+tokenizers 0.23.3 and sentencepiece 0.2.3. The text is this project's own.
 """
 import json
 import os
 import sys
 
+import sentencepiece
 import torch
 from safetensors.torch import save_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
@@ -82,6 +87,51 @@ def write(folder, model, tokenizer, shard):
         f.write("\n")
 
 
+SCALINGS = {
+    "linear": {"rope_type": "linear", "factor": 4.0},
+    "llama3": {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 0.5,
+               "high_freq_factor": 2.0, "original_max_position_embeddings": 40},
+    "yarn": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 40,
+             "beta_fast": 4.0},
+}
+
+
+def write_scaled(folder):
+    """What the model of a folder computes with each scaling."""
+    with open(os.path.join(folder, "texts.json"), encoding="utf-8") as f:
+        ids = torch.tensor([json.load(f)[0]["ids"]])
+    logits, made = {}, {}
+    for kind, rope in SCALINGS.items():
+        rope = {**rope, "rope_theta": 500.0}
+        config = LlamaConfig.from_pretrained(folder)
+        config.rope_parameters = dict(rope)
+        model = LlamaForCausalLM.from_pretrained(folder, config=config, dtype=torch.float32).eval()
+        model.generation_config.eos_token_id = None  # 100 pieces, whatever they are
+        with torch.no_grad():
+            logits[kind] = model(ids).logits[0].contiguous()
+        out = model.generate(ids, max_new_tokens=100, do_sample=False, pad_token_id=0)[0]
+        made[kind] = {"rope": rope, "greedy": out.tolist()[ids.shape[1]:]}
+    save_file(logits, os.path.join(folder, "scaled.safetensors"))
+    with open(os.path.join(folder, "scaled.json"), "w", encoding="utf-8") as f:
+        json.dump(made, f)
+        f.write("\n")
+
+
+def write_pieces(folder):
+    """A model of SentencePiece with as many pieces as the table of the Llama has."""
+    path = os.path.join(folder, "tokenizer.model")
+    sentencepiece.SentencePieceTrainer.train(
+        input=TEXT, model_prefix=path[:-len(".model")], vocab_size=389, model_type="bpe",
+        byte_fallback=True, normalization_rule_name="identity",
+        remove_extra_whitespaces=False, split_digits=True, allow_whitespace_only_pieces=True,
+        character_coverage=0.995, minloglevel=2)
+    os.remove(os.path.join(folder, "tokenizer.vocab"))
+    model = sentencepiece.SentencePieceProcessor(model_file=path)
+    with open(os.path.join(folder, "pieces.json"), "w", encoding="utf-8") as f:
+        json.dump([{"text": t, "ids": [1, *model.encode(t)]} for t in TEXTS], f, indent=1)
+        f.write("\n")
+
+
 def main(folder):
     torch.manual_seed(8)
     t = bytes_tokenizer()
@@ -96,6 +146,8 @@ def main(folder):
         max_position_embeddings=160, rms_norm_eps=1e-5, initializer_range=0.3,
         rope_parameters={"rope_type": "default", "rope_theta": 500.0},
         bos_token_id=1, eos_token_id=2)).to(torch.bfloat16), t, "60KB")
+    write_scaled(os.path.join(folder, "llama"))
+    write_pieces(os.path.join(folder, "llama"))
 
 
 if __name__ == "__main__":

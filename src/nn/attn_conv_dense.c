@@ -1,10 +1,12 @@
-/* attn_conv_before.c - attention with scores convolved before the softmax.
+/* attn_conv_dense.c - attention with scores convolved before the softmax, and, where
+ * later keys are hidden, with either convolved.
  *
  * Maps are dense: rows of [N,H,d] are gathered into [B,H,T,d] and padded with zeros.
- * With S neighbouring rows of scores side by side, the convolution is a matrix product
+ * With S neighbouring rows of a map side by side, the convolution is a matrix product
  * with the filter [S T,T] of each head. */
 #include <math.h>
 
+#include "clattn/feed.h"
 #include "nn/attn_conv.h"
 #include "tensor/tensor.h"
 
@@ -13,7 +15,8 @@ typedef struct dense {
     cla_tape *tape;
     const cla_ragged *rows;
     int64_t B, H, T, d, side; // side: S
-    int32_t *ids;             // room for the largest gather
+    bool causal;
+    int32_t *ids; // room for the largest gather
 } dense;
 
 static int64_t length(const dense *m, int64_t b)
@@ -67,15 +70,16 @@ static cla_status pack(const dense *m, cla_tensor **y, cla_tensor *x)
     return gather(m, y, x, m->B * m->H * m->T, m->d, id - m->ids);
 }
 
-/* Makes y [H,B*T,S T]: rows i-m to i+m, m = S / 2, of each map a [B*H,T,T] side by
- * side. */
+/* Makes y [H,B*T,S T]: S rows of each map a [B*H,T,T] side by side, the first of them
+ * that many before row i. */
 static cla_status neighbours(const dense *m, cla_tensor **y, cla_tensor *a)
 {
+    const int64_t back = cla_conv_back(m->side, m->causal);
     int32_t *id = m->ids;
     for (int64_t h = 0; h < m->H; h++) {
         for (int64_t row = 0; row < m->B * m->T; row++) {
             const int64_t b = row / m->T, i = row % m->T;
-            for (int64_t at = i - m->side / 2; at <= i + m->side / 2; at++) {
+            for (int64_t at = i - back; at < i - back + m->side; at++) {
                 const bool inside = at >= 0 && at < m->T;
                 *id++ = (int32_t)(inside ? (b * m->H + h) * m->T + at : -1);
             }
@@ -123,12 +127,56 @@ static cla_status band(const dense *m, cla_tensor **f, cla_tensor *w)
     return cla_tensor_reshape(m->tape, f, *f, 3, (int64_t[]){ m->H, side * T, T });
 }
 
-/* Convolves scores [B*H,T,T] to y [B*H*T,T]. */
-static cla_status convolve(const dense *m, cla_tensor **y, cla_tensor *scores,
+/* Makes a constant [T,T] whose number is 1 for keys up to the query, or on the
+ * diagonal alone. */
+static cla_status make_square(const dense *m, cla_tensor **y, bool diagonal)
+{
+    const int64_t T = m->T;
+    float *host = NULL;
+    CLA_TRY(cla_tape_tensor(m->tape, y, CLA_F32, 2, (int64_t[]){ T, T }));
+    CLA_TRY(cla_alloc(&host, (size_t)(T * T) + 1, sizeof *host));
+    for (int64_t at = 0; at < T * T; at++) {
+        host[at] = diagonal ? at / T == at % T : at % T <= at / T;
+    }
+    const cla_status status = cla_tensor_upload(*y, host);
+    free(host);
+    return status;
+}
+
+/* Sets the numbers of later keys in maps x to zero. */
+static cla_status hide_later(const dense *m, cla_tensor **y, cla_tensor *x)
+{
+    const int64_t rows = m->B * m->H * m->T, flat[] = { rows, m->T };
+    cla_tensor *mask = NULL;
+    for (int64_t i = 0; i < rows; i++) {
+        m->ids[i] = (int32_t)(i % m->T);
+    }
+    CLA_TRY(make_square(m, &mask, false));
+    CLA_TRY(gather(m, &mask, mask, m->T, m->T, rows));
+    CLA_TRY(cla_tensor_reshape(m->tape, y, x, 2, flat));
+    return cla_multiply(m->tape, y, *y, mask);
+}
+
+/* Makes the bias [H,T] of the keys: that of conv2d is one number a head. */
+static cla_status spread_bias(const dense *m, cla_tensor **y, cla_tensor *bias)
+{
+    cla_tensor *ones = NULL;
+    *y = bias;
+    if (bias->rank == 2) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_tape_tensor(m->tape, &ones, CLA_F32, 2, (int64_t[]){ 1, m->T }));
+    CLA_TRY(cla_tensor_fill(ones, 1));
+    CLA_TRY(cla_tensor_reshape(m->tape, y, bias, 2, (int64_t[]){ m->H, 1 }));
+    return cla_matmul(m->tape, y, *y, ones, false, false);
+}
+
+/* Convolves maps [B*H,T,T] to y [B*H*T,T]. */
+static cla_status convolve(const dense *m, cla_tensor **y, cla_tensor *maps,
                            const conv *c)
 {
     cla_tensor *wide = NULL, *filter = NULL, *bias = NULL;
-    CLA_TRY(neighbours(m, &wide, scores));
+    CLA_TRY(neighbours(m, &wide, maps));
     if (c->filter->rank == 4) {
         CLA_TRY(cla_tensor_reshape(m->tape, &filter, c->filter, 3,
                                    (int64_t[]){ m->H, m->side * m->T, m->T }));
@@ -140,7 +188,8 @@ static cla_status convolve(const dense *m, cla_tensor **y, cla_tensor *scores,
     if (!c->bias) {
         return CLA_OK;
     }
-    CLA_TRY(by_sentence(m, &bias, c->bias, true));
+    CLA_TRY(spread_bias(m, &bias, c->bias));
+    CLA_TRY(by_sentence(m, &bias, bias, true));
     return cla_add(m->tape, y, *y, bias);
 }
 
@@ -154,7 +203,22 @@ static cla_status weigh(const dense *m, cla_tensor **p, cla_tensor *scores)
     }
     CLA_TRY(cla_tape_ids(m->tape, &lengths, m->B, m->ids));
     CLA_TRY(cla_tensor_reshape(m->tape, &scores, scores, 4, shape));
-    return cla_masked_softmax(m->tape, p, scores, lengths, lengths, false);
+    return cla_masked_softmax(m->tape, p, scores, lengths, lengths, m->causal);
+}
+
+/* Makes of weights p the map y that weights the values: act(b + their convolution). An
+ * activation belongs to a product; here the other factor is the unit matrix. */
+static cla_status convolve_weights(const dense *m, cla_tensor **y, cla_tensor *p,
+                                   const conv *c)
+{
+    cla_tensor *unit = NULL;
+    const cla_activation kind = (cla_activation)c->activation;
+    CLA_TRY(convolve(m, y, p, c));
+    if (kind != CLA_NONE) {
+        CLA_TRY(make_square(m, &unit, true));
+        CLA_TRY(cla_linear(m->tape, y, *y, unit, NULL, kind, NULL));
+    }
+    return hide_later(m, y, *y);
 }
 
 static cla_status attend(const dense *m, cla_tensor **o, const attn_input *in,
@@ -166,18 +230,20 @@ static cla_status attend(const dense *m, cla_tensor **o, const attn_input *in,
     CLA_TRY(spread_out(m, &k, in->k, 1));
     CLA_TRY(spread_out(m, &v, in->v, 1));
     CLA_TRY(cla_matmul(m->tape, &scores, q, k, false, true));
-    CLA_TRY(convolve(m, &scores, scores, c));
+    CLA_TRY(c->before && m->causal ? hide_later(m, &scores, scores) : CLA_OK);
+    CLA_TRY(c->before ? convolve(m, &scores, scores, c) : CLA_OK);
     CLA_TRY(weigh(m, &p, scores));
     if (in->options.map) {
         *in->options.map = p;
     }
+    CLA_TRY(c->before ? CLA_OK : convolve_weights(m, &p, p, c));
     CLA_TRY(cla_tensor_reshape(m->tape, &p, p, 3, maps));
     CLA_TRY(cla_matmul(m->tape, o, p, v, false, false));
     return pack(m, o, *o);
 }
 
-cla_status cla_conv_before(attn_layer *layer, cla_tape *tape, cla_tensor **o,
-                           const attn_input *in)
+cla_status cla_conv_dense(attn_layer *layer, cla_tape *tape, cla_tensor **o,
+                          const attn_input *in)
 {
     const conv *c = cla_attn_state(&layer->config);
     const int64_t longest = in->q_rows->longest;
@@ -188,7 +254,8 @@ cla_status cla_conv_before(attn_layer *layer, cla_tape *tape, cla_tensor **o,
                 .H = in->q->shape[1],
                 .T = tied ? c->filter->shape[3] : longest,
                 .d = in->q->shape[2],
-                .side = c->side };
+                .side = c->side,
+                .causal = in->options.causal };
     if (longest > m.T) {
         return cla_fail(CLA_E_SHAPE,
                         "conv: a sequence of %lld tokens, the filter has %lld",

@@ -1,4 +1,4 @@
-/* attn_conv_before.c - scores convolved before the softmax: against an oracle, filters
+/* attn_conv_dense.c - scores convolved before the softmax: against an oracle, filters
  * that give plain attention, and sentences that are too long for the filter. */
 #include <math.h>
 #include <stdio.h>
@@ -94,7 +94,7 @@ static void open_scene(scene *s, cla_runtime *rt, int side)
     s->side = side ? side : 3;
 }
 
-DEVICE_TEST(attn_conv_before, matches_oracle_and_gradient)
+DEVICE_TEST(attn_conv_dense, matches_oracle_and_gradient)
 {
     static const int64_t sides[] = { 0, 1, 3, 7 };
     for (size_t at = 0; at < sizeof sides / sizeof *sides; at++) {
@@ -168,7 +168,7 @@ static void result(cla_runtime *rt, float o[SIZE], const char *attention,
     free(random);
 }
 
-DEVICE_TEST(attn_conv_before, identity_is_plain)
+DEVICE_TEST(attn_conv_dense, identity_is_plain)
 {
     static float plain[SIZE], line[SIZE], plane[SIZE];
     result(rt, plain, "attention=softmax", NULL, 0, 0, 0);
@@ -181,7 +181,7 @@ DEVICE_TEST(attn_conv_before, identity_is_plain)
     }
 }
 
-DEVICE_TEST(attn_conv_before, refuses_a_sentence_beyond_the_filter)
+DEVICE_TEST(attn_conv_dense, refuses_a_sentence_beyond_the_filter)
 {
     scene s;
     cla_tape *tape = test_tape(rt, false);
