@@ -124,15 +124,18 @@ kernel void matmul_bytes_group(global float *y, global const int *q,
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int c = 0; c < DEEP; c++) {
             int x[4], z[4];
+#pragma unroll
             for (int u = 0; u < 4; u++) {
                 x[u] = left[(ty + 8 * u) * LINE + c];
                 z[u] = right[(tx + 16 * u) * LINE + c];
             }
+#pragma unroll
             for (int u = 0; u < 16; u++) {
                 sum[u / 4][u % 4] = dot_four(x[u / 4], z[u % 4], sum[u / 4][u % 4]);
             }
         }
     }
+#pragma unroll
     for (int u = 0; u < 16; u++) {
         const int i = i0 + ty + 8 * (u / 4), j = j0 + tx + 16 * (u % 4);
         if (i < s.M && j < s.N) {
@@ -159,10 +162,12 @@ kernel void matmul_bytes_few(global float *y, global const int *q,
     b += s.b_offset;
     for (int k = slice; k < quads; k += SLICES) {
         const int z = right_quad(b, s, j, k);
+#pragma unroll
         for (int i = 0; i < FEW; i++) {
             sum[i] = i < s.M ? dot_four(q[(size_t)i * quads + k], z, sum[i]) : 0;
         }
     }
+#pragma unroll
     for (int i = 0; i < FEW; i++) {
         parts[(i * SLICES + slice) * COLUMNS + column] = sum[i];
     }

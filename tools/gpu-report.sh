@@ -57,6 +57,7 @@ done
 # unit CLASS NAME: products of numbers that its matrix unit multiplies.
 unit() {
     CLATTN_UNIT=$2 CLATTN_PRECISION=medium record "$1" "$2" gemm --quick
+    CLATTN_UNIT=$2 record "$1" "$2" weights --quick
 }
 unit nvidia mma
 unit amd mfma

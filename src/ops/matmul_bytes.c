@@ -319,7 +319,7 @@ static cla_status multiply_groups(cla_runtime *rt, const cla_product *p)
     const bool few = p->M <= FEW;
     const int64_t groups = few ? cla_pieces(p->N, COLUMNS)
                                : cla_pieces(p->M, HIGH) * cla_pieces(p->N, WIDE);
-    const bool dp4a = cla_unit_of(cla_runtime_device(rt)) == CLA_UNIT_MMA;
+    const bool dp4a = cla_unit_offered(rt) == CLA_UNIT_MMA && !cla_unit_is_emulated(rt);
     const cla_define dots = { dp4a ? "DOTS" : NULL, 1 };
     cla_memory rows[2] = { { 0 } };
     cla_status status = round_rows(rt, p, &shape, dots, rows);
