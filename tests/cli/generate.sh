@@ -198,6 +198,33 @@ for head in ("map.0.0", "map.0.1"):
 PYTHON
 }
 check 'inspect draws and writes its maps' looks
+# Filters read rows up to a piece's own: no map has weights of later pieces. Those of conv are as wide as the
+# context, and the text is shorter.
+convolved() {
+    train --set attention="$1" --set conv_pos="$2" --set map_activation=tanh --set steps=2 --out "$work/$1-$2" &&
+        "$clattn" inspect --model "$work/$1-$2" --text 'one two' --out "$work/conv.safetensors" &&
+        python3 - "$work/conv.safetensors" "$2" <<'PYTHON'
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+size, = struct.unpack("<Q", data[:8])
+header = json.loads(data[8:8 + size])
+maps = [k for k in header if k != "logits" and k != "__metadata__"]
+assert sorted({k.split(".")[0] for k in maps}) == ["convolved", "map"], maps
+for name in maps:
+    at, end = header[name]["data_offsets"]
+    map_ = struct.unpack(f"<{(end - at) // 4}f", data[8 + size + at:8 + size + end])
+    assert len(map_) == 49, (name, len(map_))
+    for i in range(7):
+        row = map_[7 * i:7 * i + 7]
+        assert not any(row[i + 1:]), (name, i, row)
+        if name.startswith("map") or sys.argv[2] == "before":
+            assert abs(sum(row) - 1) < 1e-5, (name, i, row)
+PYTHON
+}
+for way in conv conv2d; do
+    check "$way hides later pieces behind the softmax" convolved $way after
+    check "$way hides later pieces before it" convolved $way before
+done
 check 'inspect refuses what it cannot read at once' says 3 'the text has 17 pieces, must have 1 to 16' \
     "$clattn" inspect --model "$run" --text 'one two three fou' --out "$work/map.svg"
 if "$clattn" serve --model "$work/none" 2>&1 | grep -q 'built without libmicrohttpd'; then

@@ -5,6 +5,7 @@ What the service writes is what `clattn generate` prints, at once or as events. 
 is the run of a model that ends its texts."""
 import http.client
 import json
+import os
 import re
 import signal
 import subprocess
@@ -121,6 +122,23 @@ def check_events(port):
     assert said == [whole, generate("four", "--greedy", "--pieces", "20")], said
 
 
+def check_page(port):
+    """The curl of docs/serve.md answers with events as the page says."""
+    name = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/serve.md")
+    with open(name, encoding="utf-8") as file:
+        text = file.read()
+    at = text.index("$ curl -N ")
+    command, *shown = text[at + 2:text.index("```", at)].rstrip("\n").split("\n")
+    command = command.replace("http://127.0.0.1:5000", f"http://127.0.0.1:{port}")
+    got = subprocess.run(["sh", "-c", command], check=True, capture_output=True,
+                         text=True).stdout.rstrip("\n").split("\n")
+    assert len(got) == len(shown) == 7, got
+    for ours, pages in zip(got, shown):
+        keys = [list(json.loads(x[6:])) if x.startswith("data: ") else x for x in (ours, pages)]
+        assert keys[0] == keys[1], (ours, pages)
+    assert got[-1] == shown[-1], got
+
+
 def metric(port, name):
     to = http.client.HTTPConnection("127.0.0.1", port)
     to.request("GET", "/metrics")
@@ -176,6 +194,7 @@ def check_all(port):
     check_texts(port)
     check_errors(port)
     check_events(port)
+    check_page(port)
 
 
 def check_end(port):

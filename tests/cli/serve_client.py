@@ -581,12 +581,12 @@ def shape(value):
 
 def page():
     """Each curl of docs/serve.md and of the help answers as the page says, in its words' place
-    other ones."""
+    other ones. generate_client.py has those of language models."""
     name = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/serve.md")
     with open(name, encoding="utf-8") as file:
         text = file.read().splitlines()
     shown = [(command[2:], answer) for command, answer in zip(text, text[1:])
-             if command.startswith("$ curl ")]
+             if command.startswith("$ curl ") and "/generate" not in command]
     assert len(shown) > 2, shown
     usage = subprocess.run([clattn, "serve", "--help"], stdout=subprocess.PIPE, text=True,
                            check=True).stdout

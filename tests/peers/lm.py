@@ -102,16 +102,43 @@ def compare(model, tokenizer, folder, work):
     return worst, pieces
 
 
+def letters():
+    """The letters of bytes in pieces of GPT-2: Radford et al. 2019."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [i for i in range(256) if i not in plain]
+    return {chr(i): i for i in plain} | {chr(256 + n): i for n, i in enumerate(hidden)}
+
+
+LETTERS = letters()
+
+
+def bytes_of(piece, whole):
+    """The bytes of a piece: letters of bytes, or characters and <0x0A>."""
+    if whole:
+        return bytes(LETTERS[c] for c in piece)
+    if piece.startswith("<0x") and len(piece) == 6:
+        return bytes([int(piece[3:5], 16)])
+    return piece.replace("\u2581", " ").encode()
+
+
+def plain(data):
+    """A text without what stands for bytes that are no characters, and without blanks."""
+    text = data.decode(errors="replace") if isinstance(data, bytes) else data
+    return "".join(text.replace("\ufffd", "").split())
+
+
 def written(model, tokenizer, folder, text):
-    """What both write behind a text. Bytes that are no characters are left out, and blanks,
-    which the other decoder drops at the start."""
+    """What both write behind a text, up to one of the pieces that end it."""
     ids = torch.tensor([tokenizer.encode(text)])
     with torch.no_grad():
         out = model.generate(ids, max_new_tokens=100, do_sample=False, pad_token_id=0)
-    theirs = tokenizer.decode(out[0][ids.shape[1]:], skip_special_tokens=True)
+    specials = {t.content for t in tokenizer.added_tokens_decoder.values() if t.special}
+    pieces = tokenizer.convert_ids_to_tokens(out[0][ids.shape[1]:].tolist())
+    whole = isinstance(model, GPT2LMHeadModel) or "\u0120" in "".join(tokenizer.get_vocab())
+    theirs = b"".join(bytes_of(p, whole) for p in pieces if p and p not in specials)
     ours = json.loads(run("generate", "--model", folder, "--greedy", "--pieces", "100",
                           "--json", text))["text"]
-    return ["".join(x.replace("\ufffd", "").split()) for x in (ours, theirs)]
+    return plain(ours), plain(theirs.split(b"\0")[0])  # ours is a string of C
 
 
 def one(kind, tokenizer, work, number):
@@ -131,7 +158,8 @@ def one(kind, tokenizer, work, number):
     back = os.path.join(work, f"back{number}")
     run("export", "--model", ours, "--format", "huggingface", "--out", back)
     worst, count = 0.0, 0
-    for folder in (hf, back):
+    # release 5 of transformers cuts other pieces than SentencePiece does with its model
+    for folder in (back,) if model_alone else (hf, back):
         model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32,
                                                      attn_implementation="eager").eval()
         loaded = AutoTokenizer.from_pretrained(folder)
