@@ -4,9 +4,9 @@
  * Layout: as attention.clh; q_offsets, k_offsets [B+1].
  * Work-group: DOWN x ACROSS items, see attention_strip.clh; grid (tiles of the longest
  *             sequence, H, B). Trip counts depend on the group only.
- * Defines: those of attention_strip.clh; KEYS, VALUES: 1 for the gradients that this
- *          launch computes. Both at once compute the weights only once, but need twice
- *          the registers.
+ * Defines: those of attention_strip.clh and attention_bias.clh; KEYS, VALUES: 1 for the
+ *          gradients that this launch computes. Both at once compute the weights only
+ *          once, but need twice the registers.
  * Local: 16 (ROWS + SPAN + 8) + 3 SPAN floats, an int.
  * Numerics: f32; recomputes the weights from lse. Weights and their gradients stay in
  *           registers, with keys as rows and queries as columns.
@@ -20,7 +20,7 @@
 #endif
 
 /* Turns scores of queries in columns into weights. */
-INLINE void weigh(strip *s, float scale, local const float *tops,
+INLINE void weigh(strip *s, float unit, local const float *tops,
                   local const float *rests)
 {
     const float4 high0 = ((local const float4 *)tops)[TX];
@@ -30,8 +30,34 @@ INLINE void weigh(strip *s, float scale, local const float *tops,
     const float4 rest1 = ((local const float4 *)rests)[TX + ACROSS];
 #endif
 #define WEIGH(sums, h, r, n) \
-    s->sums = exp2((s->sums - high##h) * (scale * LOG2_E) - rest##h);
+    s->sums =                \
+        mark_again(exp2((s->sums - high##h) * (unit * LOG2_E) - rest##h), s->sums);
     EACH_ROW(WEIGH)
+}
+
+/* dp = w (dp - deltas), of queries in columns. */
+INLINE void turn_to_slopes(strip *dp, const strip *w, local const float *deltas)
+{
+    const float4 less0 = ((local const float4 *)deltas)[TX];
+#if QUADS > 1
+    const float4 less1 = ((local const float4 *)deltas)[TX + ACROSS];
+#endif
+#define TO_SLOPE(sums, h, r, n) \
+    dp->sums = mark_as(w->sums * (dp->sums - less##h), w->sums);
+    EACH_ROW(TO_SLOPE)
+}
+
+/* Loads the statistics of count queries, row `at` of them and on. */
+INLINE void load_statistics(local float *tops, local float *rests, local float *deltas,
+                            global const float *lse, global const float *delta,
+                            size_t at, size_t apart, int count)
+{
+    for (int n = LANE(0); n < SPAN; n += ITEMS) {
+        const size_t from = at + (size_t)min(n, count - 1);
+        tops[n] = lse[from];
+        rests[n] = lse[from + apart];
+        deltas[n] = delta[from];
+    }
 }
 
 /* Sets what belongs to hidden pairs to HIDDEN: rows are keys from key on, columns
@@ -55,75 +81,61 @@ kernel void attention_grad_kv(
     global const float *restrict q, global const float *restrict k,
     global const float *restrict v, global const float *restrict lse,
     global const float *restrict delta, global const int *restrict q_offsets,
-    global const int *restrict k_offsets, attention_args a, int k_mode, int v_mode)
+    global const int *restrict k_offsets, attention_args a, int k_mode,
+    int v_mode GRAD_KV_PARAMETERS)
 {
     local float tiles[X_SIZE + Y_SIZE] __attribute__((aligned(16)));
     local float tops[SPAN] __attribute__((aligned(16)));
     local float rests[SPAN] __attribute__((aligned(16)));
     local float deltas[SPAN] __attribute__((aligned(16)));
+    BIAS_LOCALS
     volatile local int odd;
     local float *x = tiles, *y = tiles + X_SIZE;
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
     const int h = GROUP(1), first = GROUP(0) * ROWS, rows = min(e.S - first, ROWS);
     const int begin = max(first - e.reach, 0), end = rows > 0 ? e.T : 0;
     const int row = e.k_first + first, own = 8 * TY, o_stride = a.heads * WIDTH;
-    strip s;
-    odd = 0;
-#if VALUES
-    strip gz;
-    strip_clear(&gz);
-#endif
-#if KEYS
-    strip dp, z;
+    const bias b = GRAD_KV_BIAS(e);
+    strip s, dp, z, gz;
     strip_clear(&z);
-#endif
+    strip_clear(&gz);
+    odd = 0;
+    bias_begin(&b, 0);
     for (int i = begin; TOGETHER(i < end); i += SPAN) {
         const int query = e.q_first + i, count = end - i;
+        const place at = { first, rows, i, count };
         global const float *queries = q + q_row(a, query, h, WIDTH);
         global const float *out = dy + o_row(a, query, h, WIDTH);
-        for (int n = LANE(0); n < SPAN; n += ITEMS) {
-            const size_t at = statistic(a, query + min(n, count - 1), h);
-            tops[n] = lse[at];
-            rests[n] = lse[at + statistics(a)];
-            deltas[n] = delta[at];
-        }
-        strip_clear(&s);
+        load_statistics(tops, rests, deltas, lse, delta, statistic(a, query, h),
+                        statistics(a), count);
+        begin_keys(&b, &s, at);
         strip_scores(&s, k + k_row(a, row, h, WIDTH), a.k_stride, rows, queries,
                      a.q_stride, count, x, y);
-        weigh(&s, a.scale, tops, rests);
-#if KEYS
-        strip_clear(&dp);
-        strip_scores(&dp, v + v_row(a, row, h, WIDTH), a.v_stride, rows, out, o_stride,
-                     count, x, y);
-        if (a.drop > 0.0f) {
+        bias_keys(&b, &s, at, a.scale);
+        weigh(&s, BIASED_UNIT(a.scale), tops, rests);
+        if (KEYS) {
+            begin_slope_keys(&b, &dp, at);
+            strip_scores(&dp, v + v_row(a, row, h, WIDTH), a.v_stride, rows, out,
+                         o_stride, count, x, y);
             strip_drop_turned(&dp, tiles, a, query + 4 * TX, h, first + own);
+            turn_to_slopes(&dp, &s, deltas);
+            hide_queries(&dp, e.T, first + own, e.reach, i);
         }
-        const float4 less0 = ((local const float4 *)deltas)[TX];
-#if QUADS > 1
-        const float4 less1 = ((local const float4 *)deltas)[TX + ACROSS];
-#endif
-#define LEARN(sums, h, r, n) dp.sums = s.sums * (dp.sums - less##h);
-        EACH_ROW(LEARN)
-        hide_queries(&dp, e.T, first + own, e.reach, i);
-#endif
-#if VALUES
-        if (a.drop > 0.0f) {
+        if (VALUES) {
             strip_drop_turned(&s, tiles, a, query + 4 * TX, h, first + own);
+            hide_queries(&s, e.T, first + own, e.reach, i);
         }
-        hide_queries(&s, e.T, first + own, e.reach, i);
-#endif
         barrier(CLK_LOCAL_MEM_FENCE);
-#if VALUES
-        strip_mix(&gz, &s, out, o_stride, count, x, y, &odd);
-#endif
-#if KEYS
-        strip_mix(&z, &dp, queries, a.q_stride, count, x, y, &odd);
-#endif
+        if (VALUES) {
+            strip_mix(&gz, &s, out, o_stride, at, 0, 0, x, y, &odd);
+        }
+        if (KEYS) {
+            strip_mix(&z, &dp, queries, a.q_stride, at, 0, 0, x, y, &odd);
+        }
     }
-#if KEYS
-    strip_store(dk + k_row(a, row, h, WIDTH), a.k_stride, &z, rows, a.scale, k_mode);
-#endif
-#if VALUES // after dk: if keys and values are one tensor, dv is added to dk
-    strip_store(dv + v_row(a, row, h, WIDTH), a.v_stride, &gz, rows, 1.0f, v_mode);
-#endif
+    // dk first: if keys and values are one tensor, dv is added to dk
+    strip_store(dk + k_row(a, row, h, WIDTH), a.k_stride, &z, rows, a.scale,
+                KEYS ? k_mode : GRAD_SKIP);
+    strip_store(dv + v_row(a, row, h, WIDTH), a.v_stride, &gz, rows, 1.0f,
+                VALUES ? v_mode : GRAD_SKIP);
 }

@@ -1,8 +1,8 @@
 /* position_attention_tile.cl - attention with a table of biases by position; each
  * work-item has a tile of rows (CPU devices).
  *
- * Layout: as attention.clh; offsets [B+1]; tables as position_attention.clh, m counts
- * the tile's rows.
+ * Layout: as attention.clh; q_offsets, k_offsets [B+1]; tables as
+ *         position_attention.clh, m counts the tile's rows.
  * Work-group: 1 item; grid (tiles of the longest sequence, H, B; in grad_q runs of
  *             sequences for B).
  * Defines: WIDTH = d; VEC; ROWS, vectors of a tile.
@@ -15,34 +15,36 @@
 
 // o_i = sum_j p_ij v_j, p = softmax(scale <q_i,k_j> + table_ij); lse may be null
 WORK_GROUP(1, 1, 1)
-kernel void position_attention_forward(
-    global float *restrict o, global float *restrict lse,
-    global const float *restrict q, global const float *restrict k,
-    global const float *restrict v, global const float *restrict table,
-    global const int *restrict offsets, attention_args a, position_args s)
+kernel void attention_forward(global float *restrict o, global float *restrict lse,
+                              global const float *restrict q,
+                              global const float *restrict k,
+                              global const float *restrict v,
+                              global const int *restrict q_offsets,
+                              global const int *restrict k_offsets, attention_args a,
+                              global const float *restrict table, position_args t)
 {
     const int h = GROUP(1);
-    const sequence e = sequence_of(offsets, offsets, GROUP(2), a.causal);
-    bias b = { table + table_of(s, h), 0, s.step };
+    const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    bias b = { table + table_of(t, h), 0, t.step };
     attend(o, lse, q, k, v, e, GROUP(0) * TILE, h, a, &b);
 }
 
 // dq_i (+)= scale sum_j ds_ij k_j, sums_ij += ds_ij of a run of sequences, if not null
 WORK_GROUP(1, 1, 1)
-kernel void position_attention_grad_q(
-    global float *dq, global float *restrict sums, global float *delta,
-    global const float *restrict dy, global const float *restrict o,
-    global const float *restrict q, global const float *restrict k,
-    global const float *restrict v, global const float *restrict lse,
-    global const float *restrict table, global const int *restrict offsets,
-    attention_args a, position_args s, int mode)
+kernel void attention_grad_q(
+    global float *dq, global float *delta, global const float *restrict dy,
+    global const float *restrict o, global const float *restrict q,
+    global const float *restrict k, global const float *restrict v,
+    global const float *restrict lse, global const int *restrict q_offsets,
+    global const int *restrict k_offsets, attention_args a, int mode,
+    global const float *restrict table, position_args t, global float *restrict sums)
 {
-    const int h = GROUP(1), begin = GROUP(2) * s.run;
-    const int end = min(begin + s.run, s.sequences);
-    global float *to = sums ? sums + sums_of(s, a.heads, GROUP(2), h, GROUP(0)) : 0;
-    bias b = { table + table_of(s, h), to, s.step };
+    const int h = GROUP(1), begin = GROUP(2) * t.run;
+    const int end = min(begin + t.run, t.sequences);
+    global float *to = sums ? sums + sums_of(t, a.heads, GROUP(2), h, GROUP(0)) : 0;
+    bias b = { table + table_of(t, h), to, t.step };
     for (int n = begin; n < end; n++) {
-        const sequence e = sequence_of(offsets, offsets, n, a.causal);
+        const sequence e = sequence_of(q_offsets, k_offsets, n, a.causal);
         back_to_queries(dq, dy, q, k, v, lse, delta, o, e, GROUP(0) * TILE, h, a, mode,
                         &b);
     }
@@ -50,17 +52,17 @@ kernel void position_attention_grad_q(
 
 // dk_j (+)= scale sum_i ds_ij q_i, dv_j (+)= sum_i keep_ij p_ij dO_i; m counts keys
 WORK_GROUP(1, 1, 1)
-kernel void position_attention_grad_kv(
+kernel void attention_grad_kv(
     global float *dk, global float *dv, global const float *restrict dy,
     global const float *restrict q, global const float *restrict k,
     global const float *restrict v, global const float *restrict lse,
-    global const float *restrict delta, global const float *restrict table,
-    global const int *restrict offsets, attention_args a, position_args s, int k_mode,
-    int v_mode)
+    global const float *restrict delta, global const int *restrict q_offsets,
+    global const int *restrict k_offsets, attention_args a, int k_mode, int v_mode,
+    global const float *restrict table, position_args t)
 {
     const int h = GROUP(1);
-    const sequence e = sequence_of(offsets, offsets, GROUP(2), a.causal);
-    bias b = { table + table_of(s, h), 0, s.step };
+    const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    bias b = { table + table_of(t, h), 0, t.step };
     back_to_keys(dk, dv, dy, q, k, v, lse, delta, e, GROUP(0) * TILE, h, a, k_mode,
                  v_mode, &b);
 }

@@ -122,17 +122,17 @@ INLINE void add_sums_near(global float *sums, floatv (*s)[ROWS], int apart, int 
 // o_i = sum_j p_ij v_j, p = softmax(scale (<q_i,k_j> + near_i,j-i)), sums_in = the sum
 // of p_ij over the keys at distance n; lse may be null
 WORK_GROUP(1, 1, 1)
-kernel void relative_attention_forward(
-    global float *restrict o, global float *restrict lse, global float *restrict sums,
+kernel void attention_forward(
+    global float *restrict o, global float *restrict lse,
     global const float *restrict q, global const float *restrict k,
-    global const float *restrict v, global const float *restrict near,
-    global const int *restrict q_offsets, global const int *restrict k_offsets,
-    global const float *restrict rel, global float *restrict finite, attention_args a,
-    int clip)
+    global const float *restrict v, global const int *restrict q_offsets,
+    global const int *restrict k_offsets, attention_args a,
+    global const float *restrict rel, global float *restrict finite, int clip,
+    global float *restrict sums, global const float *restrict near)
 {
     const int h = GROUP(1), first = GROUP(0) * TILE;
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
-    copy_finite(finite, rel, (2 * clip + 1) * WIDTH, 1);
+    copy_finite(finite, rel, (2 * clip + 1) * WIDTH, 1, 1);
     const int rows = min(e.T - first, TILE), row = e.q_first + first;
     if (rows <= 0) {
         return;
@@ -183,19 +183,19 @@ kernel void relative_attention_forward(
 //   dq_i (+)= scale sum_j ds_ij k_j, sums_in = the sum of scale ds_ij over the keys at
 //   distance n
 WORK_GROUP(1, 1, 1)
-kernel void relative_attention_grad_q(
-    global float *dq, global float *restrict sums, global float *delta,
-    global const float *restrict dy, global const float *restrict o,
-    global const float *restrict q, global const float *restrict k,
-    global const float *restrict v, global const float *restrict lse,
-    global const float *restrict near, global const float *restrict near_dp,
-    global const int *restrict q_offsets, global const int *restrict k_offsets,
-    global const float *restrict rel, global float *restrict finite, attention_args a,
-    int clip, int mode)
+kernel void attention_grad_q(
+    global float *dq, global float *delta, global const float *restrict dy,
+    global const float *restrict o, global const float *restrict q,
+    global const float *restrict k, global const float *restrict v,
+    global const float *restrict lse, global const int *restrict q_offsets,
+    global const int *restrict k_offsets, attention_args a, int mode,
+    global const float *restrict rel, global float *restrict finite, int clip,
+    global float *restrict sums, global const float *restrict near,
+    global const float *restrict near_dp)
 {
     const int h = GROUP(1), first = GROUP(0) * TILE;
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
-    copy_finite(finite, rel, (2 * clip + 1) * WIDTH, 1);
+    copy_finite(finite, rel, (2 * clip + 1) * WIDTH, 1, 1);
     const int rows = min(e.T - first, TILE), row = e.q_first + first;
     if (rows <= 0) {
         return;
@@ -252,14 +252,13 @@ kernel void relative_attention_grad_q(
 
 // dk_j (+)= scale sum_i ds_ij q_i, dv_j (+)= sum_i keep_ij p_ij dO_i
 WORK_GROUP(1, 1, 1)
-kernel void relative_attention_grad_kv(
+kernel void attention_grad_kv(
     global float *dk, global float *dv, global const float *restrict dy,
     global const float *restrict q, global const float *restrict k,
     global const float *restrict v, global const float *restrict lse,
-    global const float *restrict delta, global const float *restrict near,
-    global const float *restrict near_dp, global const int *restrict q_offsets,
-    global const int *restrict k_offsets, attention_args a, int clip, int k_mode,
-    int v_mode)
+    global const float *restrict delta, global const int *restrict q_offsets,
+    global const int *restrict k_offsets, attention_args a, int k_mode, int v_mode,
+    int clip, global const float *restrict near, global const float *restrict near_dp)
 {
     const int h = GROUP(1), first = GROUP(0) * TILE;
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);

@@ -2,6 +2,9 @@
 #ifndef RELATIVE_PRODUCTS_ARGS_H
 #define RELATIVE_PRODUCTS_ARGS_H
 
+/* Flags behind a copy of rel in the group schedule, no fewer than a group has items. */
+enum { RELATIVE_FLAGS = 256 };
+
 typedef struct product_shape {
     int heads, queries, numbers, width; // H, Nq, 2R+1, d
     int at, stride;                     // of rows of x or y

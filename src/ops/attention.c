@@ -46,69 +46,113 @@ static int power_of_two(int from, int n)
     return from;
 }
 
-/* A pass of the group schedule, with tiles in registers (cl/attention_strip.clh). */
-typedef struct strip_pass {
+/* A pass over tiles: its kernel's file and quads of columns of an item, both of the
+ * group schedule; its longest sequence, the number of T x S x d products in it, and the
+ * groups along the sequences. */
+typedef struct pass {
     const char *file;
-    int quads; // an item has 4 x quads columns of a row
-} strip_pass;
+    int quads, longest, products;
+    int64_t layers;
+    const cla_attention_change *change; // NULL: none
+} pass;
 
-/* Sets file, work-group size and defines of a pass and returns the rows of its tile.
- * Short sequences get small groups. */
-static int plan_strips(cla_runtime *rt, const cla_attention_call *call, int longest,
-                       strip_pass pass, cla_launch *launch)
+/* Sets work-group size and defines of a pass of the group schedule, with tiles in
+ * registers (cl/attention_strip.clh), and returns the rows of its tile. An item has 4 x
+ * quads columns of a row. Short sequences get small groups. */
+static int plan_strips(cla_runtime *rt, const cla_attention_call *call, const pass *p,
+                       cla_launch *launch)
 {
     enum { LEAST = 4, ITEMS = 128 }; // fewest items down; most of a group (small d)
-    const int quads = pass.quads;
-    const int across =
-        power_of_two(8 / quads, (call->width + 4 * quads - 1) / (4 * quads));
+    enum { LEAN = 2 };               // longest unrolled loop of lean passes
+    const int quads = p->quads, width = call->width;
+    const int across = power_of_two(8 / quads, (width + 4 * quads - 1) / (4 * quads));
     const int rows = cla_tuned(rt, "attention", "ROWS", 128);
     const int most = rows / 8 < ITEMS / across ? rows / 8 : ITEMS / across;
-    int down = power_of_two(LEAST, (longest + 7) / 8);
+    const int unroll = cla_tuned(rt, "attention", "UNROLL", 4);
+    int down = power_of_two(LEAST, (p->longest + 7) / 8);
     while (down > LEAST && down > most) {
         down /= 2;
     }
-    launch->file = pass.file;
-    launch->define[0] = (cla_define){ "WIDTH", call->width };
-    const int items = across * down;
-    launch->local[0] = (size_t)items;
+    launch->file = p->file;
+    launch->local[0] = (size_t)across * (size_t)down;
+    launch->define[0] = (cla_define){ "WIDTH", width };
     launch->define[1] = (cla_define){ "QUADS", quads };
     launch->define[2] = (cla_define){ "ACROSS", across };
     launch->define[3] = (cla_define){ "DOWN", down };
     launch->define[4] = (cla_define){ "WIDE", cla_attention_is_wide(call) };
     launch->define[5] =
-        (cla_define){ "UNROLL", cla_tuned(rt, "attention", "UNROLL", 4) };
+        (cla_define){ "UNROLL",
+                      p->change && p->change->lean && unroll > LEAN ? LEAN : unroll };
     return 8 * down;
 }
 
 /* Returns the define of a pass whose items load the next tiles while they multiply, or
  * the end of a list of defines where that costs more registers than it is worth. */
-static cla_define prefetch(cla_runtime *rt)
+static cla_define prefetch(cla_runtime *rt, const cla_attention_change *change)
 {
-    const int ahead = cla_tuned(rt, "attention", "AHEAD", 0);
+    const int ahead = change ? 0 : cla_tuned(rt, "attention", "AHEAD", 0);
     return (cla_define){ ahead ? "AHEAD" : NULL, ahead };
 }
 
-/* Queues a pass over sequences of at most longest rows, under either schedule. products
- * is the number of T x S x d products in it. */
-static cla_status launch_tiles(cla_runtime *rt, const cla_attention_call *call,
-                               int longest, int products, strip_pass pass,
-                               cla_launch *launch)
+/* Sets file, defines and work-group size under either schedule. Returns the rows of a
+ * tile. */
+static int plan(cla_runtime *rt, const cla_attention_call *call, const pass *p,
+                cla_launch *launch)
 {
-    const int tile = cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP
-                         ? plan_strips(rt, call, longest, pass, launch)
-                         : cla_attention_plan(rt, call, longest, "attention",
-                                              "attention_tile", launch);
-    launch->groups[0] = (size_t)((longest + tile - 1) / tile);
-    launch->groups[1] = (size_t)call->heads;
-    launch->groups[2] = (size_t)call->sequences;
-    launch->flops = 2.0 * products * call->width * call->heads * call->sequences *
-                    (double)call->longest_q * call->longest_k;
-    return call->sequences ? cla_enqueue(rt, launch) : CLA_OK;
+    if (cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP) {
+        return plan_strips(rt, call, p, launch);
+    }
+    const char *tile = p->change ? p->change->tile : "attention_tile";
+    return cla_attention_plan(rt, call, p->longest, "attention", tile, launch);
 }
 
-static cla_status forward(cla_runtime *rt, const cla_attention_call *call)
+/* Appends what the change has to the defines and arguments of a planned launch. */
+static void change_launch(const cla_attention_change *change, bool group,
+                          cla_launch *launch)
 {
-    const int quads = cla_tuned(rt, "attention", "QUADS", 2);
+    size_t args = 0, defines = 0;
+    while (launch->args[args].kind != CLA_ARG_END) {
+        args++;
+    }
+    for (size_t i = 0; i < sizeof change->args / sizeof *change->args; i++) {
+        launch->args[args + i] = change->args[i];
+    }
+    while (launch->define[defines].name) {
+        defines++;
+    }
+    if (group) {
+        launch->define[defines] = (cla_define){ change->define, 1 };
+    }
+}
+
+static cla_status launch_tiles(cla_runtime *rt, const cla_attention_call *call,
+                               const pass *p, cla_launch *launch)
+{
+    const int tile = plan(rt, call, p, launch);
+    if (p->change) {
+        change_launch(p->change, cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP,
+                      launch);
+    }
+    launch->groups[0] = (size_t)((p->longest + tile - 1) / tile);
+    launch->groups[1] = (size_t)call->heads;
+    launch->groups[2] = (size_t)p->layers;
+    launch->flops = 2.0 * p->products * call->width * call->heads * call->sequences *
+                    (double)call->longest_q * call->longest_k;
+    return p->layers ? cla_enqueue(rt, launch) : CLA_OK;
+}
+
+static pass pass_of_forward(cla_runtime *rt, const cla_attention_call *call,
+                            const cla_attention_change *change)
+{
+    const int quads =
+        change && change->lean ? 1 : cla_tuned(rt, "attention", "QUADS", 2);
+    return (pass){ "attention", quads, call->longest_q, 2, call->sequences, change };
+}
+
+cla_status cla_attention_forward(cla_runtime *rt, const cla_attention_call *call,
+                                 const cla_attention_change *change)
+{
+    const pass p = pass_of_forward(rt, call, change);
     cla_launch launch = {
         .kernel = "attention_forward",
         .args = { cla_buf(call->o), cla_buf(call->lse), cla_buf(call->q),
@@ -117,13 +161,32 @@ static cla_status forward(cla_runtime *rt, const cla_attention_call *call)
                   cla_mem(&call->k_rows->device_offsets),
                   cla_bytes(&call->args, sizeof call->args) },
     };
-    return launch_tiles(rt, call, call->longest_q, 2,
-                        (strip_pass){ "attention", quads }, &launch);
+    return launch_tiles(rt, call, &p, &launch);
 }
 
-static cla_status grad_q(cla_runtime *rt, const cla_attention_call *call,
-                         const cla_attention_grads *g)
+static pass pass_of_grad_q(const cla_attention_call *call,
+                           const cla_attention_change *change, int64_t layers)
 {
+    return (pass){ "attention_grad_q", 1, call->longest_q, 3, layers, change };
+}
+
+int cla_attention_grad_q_rows(cla_runtime *rt, const cla_attention_call *call,
+                              const cla_attention_change *change, int *most)
+{
+    const pass p = pass_of_grad_q(call, change, 1);
+    const pass other = pass_of_forward(rt, call, change);
+    cla_launch unused = { .file = NULL };
+    const int rows = plan(rt, call, &p, &unused);
+    *most = plan(rt, call, &other, &unused);
+    *most = *most < rows ? rows : *most;
+    return rows;
+}
+
+cla_status cla_attention_grad_q(cla_runtime *rt, const cla_attention_call *call,
+                                const cla_attention_grads *g,
+                                const cla_attention_change *change, int64_t layers)
+{
+    const pass p = pass_of_grad_q(call, change, layers);
     cla_launch launch = {
         .kernel = "attention_grad_q",
         .args = { cla_buf(g->q), cla_mem(&g->delta), cla_buf(g->o), cla_buf(call->o),
@@ -133,17 +196,19 @@ static cla_status grad_q(cla_runtime *rt, const cla_attention_call *call,
                   cla_bytes(&call->args, sizeof call->args), cla_i32(g->q_mode) },
     };
     if (cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP) {
-        launch.define[6] = prefetch(rt);
+        launch.define[6] = prefetch(rt, change);
     }
-    return launch_tiles(rt, call, call->longest_q, 3,
-                        (strip_pass){ "attention_grad_q", 1 }, &launch);
+    return launch_tiles(rt, call, &p, &launch);
 }
 
 /* Queues the gradients of keys, values or both. The tile kernel chooses by k_mode and
  * v_mode instead. */
 static cla_status grad_kv(cla_runtime *rt, const cla_attention_call *call,
-                          const cla_attention_grads *g, bool keys, bool values)
+                          const cla_attention_grads *g,
+                          const cla_attention_change *change, bool keys, bool values)
 {
+    const pass p = { "attention_grad_kv", 1,     call->longest_k, 1 + 2 * keys + values,
+                     call->sequences,     change };
     cla_launch launch = {
         .kernel = "attention_grad_kv",
         .args = { cla_buf(g->k), cla_buf(g->v), cla_buf(g->o), cla_buf(call->q),
@@ -157,26 +222,26 @@ static cla_status grad_kv(cla_runtime *rt, const cla_attention_call *call,
         launch.define[6] = (cla_define){ "KEYS", keys };
         launch.define[7] = (cla_define){ "VALUES", values };
         if (keys) { // values alone leave room for more groups, which wait less
-            launch.define[8] = prefetch(rt);
+            launch.define[8] = prefetch(rt, change);
         }
     }
-    return launch_tiles(rt, call, call->longest_k, 1 + 2 * keys + values,
-                        (strip_pass){ "attention_grad_kv", 1 }, &launch);
+    return launch_tiles(rt, call, &p, &launch);
 }
 
 /* Queues one pass for the gradients of keys and values up to the width BOTH. For wider
  * heads, whose sums do not both fit into registers, it queues a pass for each. */
-static cla_status grads_kv(cla_runtime *rt, const cla_attention_call *call,
-                           const cla_attention_grads *g)
+cla_status cla_attention_grads_kv(cla_runtime *rt, const cla_attention_call *call,
+                                  const cla_attention_grads *g,
+                                  const cla_attention_change *change)
 {
     if (cla_runtime_schedule(rt) != CLA_SCHEDULE_GROUP) {
-        return grad_kv(rt, call, g, true, true);
+        return grad_kv(rt, call, g, change, true, true);
     }
     if (call->width <= cla_tuned(rt, "attention", "BOTH", 256) || !g->k || !g->v) {
-        return grad_kv(rt, call, g, g->k != NULL, g->v != NULL);
+        return grad_kv(rt, call, g, change, g->k != NULL, g->v != NULL);
     }
-    CLA_TRY(grad_kv(rt, call, g, true, false));
-    return grad_kv(rt, call, g, false, true);
+    CLA_TRY(grad_kv(rt, call, g, change, true, false));
+    return grad_kv(rt, call, g, change, false, true);
 }
 
 bool cla_attention_by_heads(cla_runtime *rt, const cla_attention_call *call,
@@ -237,9 +302,9 @@ static cla_status backward(cla_tape *tape, void *saved)
         return grad_heads(rt, call, &grads);
     }
     if (grads.q) {
-        CLA_TRY(grad_q(rt, call, &grads));
+        CLA_TRY(cla_attention_grad_q(rt, call, &grads, NULL, call->sequences));
     }
-    return grads.k || grads.v ? grads_kv(rt, call, &grads) : CLA_OK;
+    return grads.k || grads.v ? cla_attention_grads_kv(rt, call, &grads, NULL) : CLA_OK;
 }
 
 const cla_signature cla_attention_signature = {
@@ -256,7 +321,7 @@ cla_status cla_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q, cla_tens
     CLA_TRY(cla_attention_check("attention", q, k, v, q_rows, k_rows, options));
     CLA_TRY(cla_attention_begin(&call, tape, q, k, v, q_rows, k_rows, options));
     CLA_TRY(cla_attention_round(&call, tape));
-    CLA_TRY(forward(cla_tape_runtime(tape), &call));
+    CLA_TRY(cla_attention_forward(cla_tape_runtime(tape), &call, NULL));
     if (options && options->map) {
         const cla_attention_reach all = { .window = 0, .area = 1 };
         CLA_TRY(cla_attention_map(tape, options->map, &call, &all));

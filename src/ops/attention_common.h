@@ -78,6 +78,35 @@ cla_status cla_attention_grads_take(cla_attention_grads *grads, bool *any,
 cla_status cla_attention_delta(cla_tape *tape, const cla_attention_call *call,
                                cla_attention_grads *grads, bool inside);
 
+/* What a way of attention changes in the passes of plain attention. */
+typedef struct cla_attention_change {
+    const char *tile;   // file of the tile schedule's kernels
+    const char *define; // what kernels of the group schedule get as 1
+    bool lean;       // items need registers: fewer columns each, shorter unrolled loops
+    cla_arg args[6]; // behind those of the kernels
+} cla_attention_change;
+
+/* Queue the passes over tiles, under either schedule: o and lse, the gradient of q with
+ * delta, those of k and v, which may be NULL. change: NULL for plain attention. layers:
+ * the groups that grad_q has along the sequences. Kernels with a change load no tiles
+ * ahead. */
+cla_status cla_attention_forward(cla_runtime *rt, const cla_attention_call *call,
+                                 const cla_attention_change *change);
+cla_status cla_attention_grad_q(cla_runtime *rt, const cla_attention_call *call,
+                                const cla_attention_grads *g,
+                                const cla_attention_change *change, int64_t layers);
+cla_status cla_attention_grads_kv(cla_runtime *rt, const cla_attention_call *call,
+                                  const cla_attention_grads *g,
+                                  const cla_attention_change *change);
+
+/* Returns how many queries a tile of cla_attention_grad_q has; *most is set to the rows
+ * of the highest tile of any pass, a multiple of them. */
+int cla_attention_grad_q_rows(cla_runtime *rt, const cla_attention_call *call,
+                              const cla_attention_change *change, int *most);
+
+/* Most rows of a tile of either side under the group schedule. */
+enum { CLA_ATTENTION_TILE = 256 };
+
 /* Returns whether backward should use one work-item for each head of a sequence. This
  * computes the scores once, while the passes over tiles compute them twice, but needs
  * many such items. Gradients that share rows must belong to the same item. */

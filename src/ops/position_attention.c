@@ -12,7 +12,7 @@
 
 enum {
     RUNS_TILE = 4,
-    RUNS_GROUP = 16,      // most parts of the sum over sequences
+    RUNS_GROUP = 64,      // most parts of the sum over sequences
     SUMS_BYTES = 64 << 20 // limit of their memory, unless one is larger
 };
 
@@ -31,24 +31,19 @@ typedef struct position_grads {
     cla_memory sums;
 } position_grads;
 
-static int plan(cla_runtime *rt, const position_call *call, cla_launch *launch)
+/* Returns what the tables change in the passes of attention. The arguments refer to
+ * table, args and sums (NULL for passes without sums), which must stay. */
+static cla_attention_change change_of(const cla_memory *table,
+                                      const position_args *args, const cla_memory *sums)
 {
-    return cla_attention_plan(rt, &call->attention, call->args.longest,
-                              "position_attention", "position_attention_tile", launch);
-}
-
-/* Queues a pass over tiles. layers: the sequences, or runs of sequences. */
-static cla_status enqueue_tiles(cla_runtime *rt, const position_call *call,
-                                int64_t layers, int products, cla_launch *launch)
-{
-    const cla_attention_call *a = &call->attention;
-    const int tile = plan(rt, call, launch);
-    launch->groups[0] = (size_t)((a->longest_q + tile - 1) / tile);
-    launch->groups[1] = (size_t)a->heads;
-    launch->groups[2] = (size_t)layers;
-    launch->flops = 2.0 * products * a->width * a->heads * a->sequences *
-                    (double)a->longest_q * a->longest_k;
-    return layers ? cla_enqueue(rt, launch) : CLA_OK;
+    cla_attention_change change = { .tile = "position_attention_tile",
+                                    .define = "TABLE" };
+    change.args[0] = cla_mem(table);
+    change.args[1] = cla_bytes(args, sizeof *args);
+    if (sums) {
+        change.args[2] = cla_mem(sums);
+    }
+    return change;
 }
 
 /* Queues a pass over n numbers of tables or parameters. */
@@ -78,17 +73,9 @@ static cla_status pack(cla_tape *tape, const position_call *call, cla_memory *ta
 
 static cla_status forward(cla_tape *tape, position_call *call)
 {
-    const cla_attention_call *a = &call->attention;
     CLA_TRY(pack(tape, call, &call->table, call->args.turned));
-    cla_launch launch = {
-        .kernel = "position_attention_forward",
-        .args = { cla_buf(a->o), cla_buf(a->lse), cla_buf(a->q), cla_buf(a->k),
-                  cla_buf(a->v), cla_mem(&call->table),
-                  cla_mem(&a->q_rows->device_offsets),
-                  cla_bytes(&a->args, sizeof a->args),
-                  cla_bytes(&call->args, sizeof call->args) },
-    };
-    return enqueue_tiles(cla_tape_runtime(tape), call, a->sequences, 2, &launch);
+    const cla_attention_change change = change_of(&call->table, &call->args, NULL);
+    return cla_attention_forward(cla_tape_runtime(tape), &call->attention, &change);
 }
 
 /* ---- backward -------------------------------------------------------------------- */
@@ -97,36 +84,26 @@ static cla_status grad_q(cla_runtime *rt, const position_call *call,
                          const cla_attention_grads *g, const position_grads *p)
 {
     const cla_attention_call *a = &call->attention;
+    static const cla_memory none;
     position_args args = call->args;
     args.run = p->runs ? args.run : 1;
-    cla_launch launch = {
-        .kernel = "position_attention_grad_q",
-        .args = { cla_buf(g->q), cla_mem(p->runs ? &p->sums : NULL), cla_mem(&g->delta),
-                  cla_buf(g->o), cla_buf(a->o), cla_buf(a->q), cla_buf(a->k),
-                  cla_buf(a->v), cla_buf(a->lse), cla_mem(&call->table),
-                  cla_mem(&a->q_rows->device_offsets),
-                  cla_bytes(&a->args, sizeof a->args), cla_bytes(&args, sizeof args),
-                  cla_i32(g->q_mode) },
-    };
-    return enqueue_tiles(rt, call, p->runs ? p->runs : a->sequences, 3, &launch);
+    const cla_attention_change change =
+        change_of(&call->table, &args, p->runs ? &p->sums : &none);
+    const int64_t layers = p->runs ? p->runs : a->sequences;
+    const int turns = cla_tiled(rt) ? 1 : args.run; // work-items go through a run
+    for (; args.turn < turns; args.turn++) {
+        CLA_TRY(cla_attention_grad_q(rt, a, g, &change, layers));
+    }
+    return CLA_OK;
 }
 
-static cla_status grad_kv(cla_tape *tape, const position_call *call,
-                          const cla_attention_grads *g)
+static cla_status grads_kv(cla_tape *tape, const position_call *call,
+                           const cla_attention_grads *g)
 {
-    const cla_attention_call *a = &call->attention;
     cla_memory table;
     CLA_TRY(pack(tape, call, &table, !call->args.turned));
-    cla_launch launch = {
-        .kernel = "position_attention_grad_kv",
-        .args = { cla_buf(g->k), cla_buf(g->v), cla_buf(g->o), cla_buf(a->q),
-                  cla_buf(a->k), cla_buf(a->v), cla_buf(a->lse), cla_mem(&g->delta),
-                  cla_mem(&table), cla_mem(&a->q_rows->device_offsets),
-                  cla_bytes(&a->args, sizeof a->args),
-                  cla_bytes(&call->args, sizeof call->args), cla_i32(g->k_mode),
-                  cla_i32(g->v_mode) },
-    };
-    return enqueue_tiles(cla_tape_runtime(tape), call, a->sequences, 4, &launch);
+    const cla_attention_change change = change_of(&table, &call->args, NULL);
+    return cla_attention_grads_kv(cla_tape_runtime(tape), &call->attention, g, &change);
 }
 
 static cla_status sums_begin(cla_tape *tape, const position_call *call,
@@ -184,7 +161,7 @@ static cla_status backward(cla_tape *tape, void *saved)
         CLA_TRY(grad_q(rt, call, &grads, &tables));
     }
     if (grads.k || grads.v) {
-        CLA_TRY(grad_kv(tape, call, &grads));
+        CLA_TRY(grads_kv(tape, call, &grads));
     }
     return tables.runs ? sum_runs(rt, call, &tables) : CLA_OK;
 }
@@ -215,20 +192,22 @@ static cla_status check(const cla_given *given, const cla_attention_options *opt
     return CLA_OK;
 }
 
-/* Sets the layout of the tables. Rows are padded to whole tiles, for vectors. */
+/* Sets the layout of the tables. Both sides are padded to whole tiles. */
 static void shape_tables(cla_runtime *rt, position_call *call)
 {
     const cla_attention_call *a = &call->attention;
     position_args *s = &call->args;
-    cla_launch unused = { .file = NULL };
+    const cla_attention_change change = change_of(NULL, s, NULL);
     *s = (position_args){ .longest = a->longest_q > 1 ? a->longest_q : 1 };
-    const int tile = plan(rt, call, &unused), tiles = (s->longest + tile - 1) / tile;
+    int most = 0;
+    const int tile = cla_attention_grad_q_rows(rt, a, &change, &most);
+    const int padded = (s->longest + most - 1) / most * most;
     const bool matrix = call->absolute != NULL;
     s->t = (int32_t)(matrix ? call->absolute->shape[1] : call->relative->shape[1] / 2);
-    s->step = matrix ? tiles * tile : -1;
-    s->center = matrix ? 0 : s->longest;
-    s->size = matrix ? s->longest * s->step : s->longest + tiles * tile;
-    s->parts = matrix ? 1 : tiles;
+    s->step = matrix ? padded : -1;
+    s->center = matrix ? 0 : padded;
+    s->size = matrix ? padded * padded : 2 * padded;
+    s->parts = matrix ? 1 : (s->longest + tile - 1) / tile;
     s->sequences = a->sequences;
     s->turned = cla_tiled(rt);
     const int64_t one = (int64_t)a->heads * s->parts * s->size * 4;

@@ -22,11 +22,13 @@ static int64_t distances(const relative_call *call)
     return 2 * (int64_t)call->clip + 1;
 }
 
+/* Makes an array; passes read rows of a whole tile where a sequence has fewer. */
 static cla_status new_array(cla_tape *tape, const relative_call *call, cla_memory *out)
 {
     const cla_attention_call *a = &call->attention;
-    const int64_t n = a->heads * a->q->shape[0] * distances(call);
-    return cla_tape_scratch(tape, out, (size_t)(n ? n : 1) * sizeof(float));
+    const int64_t rows = a->heads * a->q->shape[0] + CLA_ATTENTION_TILE;
+    return cla_tape_scratch(tape, out,
+                            (size_t)(rows * distances(call)) * sizeof(float));
 }
 
 /* ---- products -------------------------------------------------------------------- */
@@ -61,8 +63,8 @@ static cla_status meet(cla_tape *tape, const relative_call *call, cla_memory *ar
     return cla_product_run(cla_tape_runtime(tape), &p);
 }
 
-/* Groups and items of kernels of relative_products; items of a pass over tiles. */
-enum { PRODUCT_GROUPS = 16, PRODUCT_ITEMS = 64, PASS_ITEMS = 128 };
+/* Groups and items of kernels of relative_products. */
+enum { PRODUCT_GROUPS = 16, PRODUCT_ITEMS = 64 };
 
 static bool in_groups(const cla_runtime *rt)
 {
@@ -81,7 +83,7 @@ static product_shape shape_of(cla_runtime *rt, const relative_call *call,
                             (int32_t)x->offset,
                             (int32_t)x->stride,
                             PRODUCT_GROUPS,
-                            in_groups(rt) ? PASS_ITEMS : 1 };
+                            in_groups(rt) ? RELATIVE_FLAGS : 1 };
 }
 
 static cla_status enqueue_products(cla_runtime *rt, cla_launch *launch)
@@ -97,7 +99,7 @@ static cla_status enqueue_products(cla_runtime *rt, cla_launch *launch)
 /* Makes room for a copy of rel without numbers that are not finite, see copy_finite. */
 static cla_status new_finite(cla_tape *tape, const cla_tensor *rel, cla_memory *out)
 {
-    const size_t count = (size_t)cla_size(rel) + PASS_ITEMS;
+    const size_t count = (size_t)cla_size(rel) + RELATIVE_FLAGS;
     return cla_tape_scratch(tape, out, count * sizeof(float));
 }
 
@@ -159,20 +161,7 @@ static cla_status gather(cla_tape *tape, const relative_call *call, cla_tensor *
 
 /* ---- passes ---------------------------------------------------------------------- */
 
-/* Queues a pass over tiles of sequences of at most longest rows. */
-static cla_status enqueue_tiles(cla_runtime *rt, const relative_call *call, int longest,
-                                int products, cla_launch *launch)
-{
-    const cla_attention_call *a = &call->attention;
-    const int tile = cla_attention_plan(rt, a, longest, "relative_attention",
-                                        "relative_attention_tile", launch);
-    launch->groups[0] = (size_t)((longest + tile - 1) / tile);
-    launch->groups[1] = (size_t)a->heads;
-    launch->groups[2] = (size_t)a->sequences;
-    launch->flops = 2.0 * products * a->width * a->heads * a->sequences *
-                    (double)a->longest_q * a->longest_k;
-    return a->sequences ? cla_enqueue(rt, launch) : CLA_OK;
-}
+static const char TILE_FILE[] = "relative_attention_tile";
 
 static cla_status forward(cla_tape *tape, relative_call *call)
 {
@@ -182,16 +171,14 @@ static cla_status forward(cla_tape *tape, relative_call *call)
     CLA_TRY(meet(tape, call, &call->near, a->q, call->rel_k));
     CLA_TRY(new_array(tape, call, &call->weights));
     CLA_TRY(new_finite(tape, call->rel_v, &finite));
-    cla_launch launch = {
-        .kernel = "relative_attention_forward",
-        .args = { cla_buf(a->o), cla_buf(a->lse), cla_mem(&call->weights),
-                  cla_buf(a->q), cla_buf(a->k), cla_buf(a->v), cla_mem(&call->near),
-                  cla_mem(&a->q_rows->device_offsets),
-                  cla_mem(&a->k_rows->device_offsets), cla_buf(call->rel_v),
-                  cla_mem(&finite), cla_bytes(&a->args, sizeof a->args),
-                  cla_i32(call->clip) },
+    const cla_attention_change change = {
+        TILE_FILE,
+        "NEAR",
+        true,
+        { cla_buf(call->rel_v), cla_mem(&finite), cla_i32(call->clip),
+          cla_mem(&call->weights), cla_mem(&call->near) },
     };
-    CLA_TRY(enqueue_tiles(rt, call, a->longest_q, 2, &launch));
+    CLA_TRY(cla_attention_forward(rt, a, &change));
     return mix(rt, call, a->o, &call->weights, call->rel_v, &finite);
 }
 
@@ -210,35 +197,27 @@ static cla_status grad_q(cla_tape *tape, const relative_call *call,
     cla_memory finite;
     CLA_TRY(new_array(tape, call, &r->scores));
     CLA_TRY(new_finite(tape, call->rel_k, &finite));
-    cla_launch launch = {
-        .kernel = "relative_attention_grad_q",
-        .args = { cla_buf(g->q), cla_mem(&r->scores), cla_mem(&g->delta), cla_buf(g->o),
-                  cla_buf(a->o), cla_buf(a->q), cla_buf(a->k), cla_buf(a->v),
-                  cla_buf(a->lse), cla_mem(&call->near), cla_mem(&r->near_dp),
-                  cla_mem(&a->q_rows->device_offsets),
-                  cla_mem(&a->k_rows->device_offsets), cla_buf(call->rel_k),
-                  cla_mem(&finite), cla_bytes(&a->args, sizeof a->args),
-                  cla_i32(call->clip), cla_i32(g->q_mode) },
+    const cla_attention_change change = {
+        TILE_FILE,
+        "NEAR",
+        true,
+        { cla_buf(call->rel_k), cla_mem(&finite), cla_i32(call->clip),
+          cla_mem(&r->scores), cla_mem(&call->near), cla_mem(&r->near_dp) },
     };
-    CLA_TRY(enqueue_tiles(rt, call, a->longest_q, 3, &launch));
+    CLA_TRY(cla_attention_grad_q(rt, a, g, &change, a->sequences));
     return g->q ? mix(rt, call, g->q, &r->scores, call->rel_k, &finite) : CLA_OK;
 }
 
-static cla_status grad_kv(cla_runtime *rt, const relative_call *call,
-                          const cla_attention_grads *g, const relative_grads *r)
+static cla_status grads_kv(cla_runtime *rt, const relative_call *call,
+                           const cla_attention_grads *g, const relative_grads *r)
 {
-    const cla_attention_call *a = &call->attention;
-    cla_launch launch = {
-        .kernel = "relative_attention_grad_kv",
-        .args = { cla_buf(g->k), cla_buf(g->v), cla_buf(g->o), cla_buf(a->q),
-                  cla_buf(a->k), cla_buf(a->v), cla_buf(a->lse), cla_mem(&g->delta),
-                  cla_mem(&call->near), cla_mem(&r->near_dp),
-                  cla_mem(&a->q_rows->device_offsets),
-                  cla_mem(&a->k_rows->device_offsets),
-                  cla_bytes(&a->args, sizeof a->args), cla_i32(call->clip),
-                  cla_i32(g->k_mode), cla_i32(g->v_mode) },
+    const cla_attention_change change = {
+        TILE_FILE,
+        "NEAR",
+        true,
+        { cla_i32(call->clip), cla_mem(&call->near), cla_mem(&r->near_dp) },
     };
-    return enqueue_tiles(rt, call, a->longest_k, 4, &launch);
+    return cla_attention_grads_kv(rt, &call->attention, g, &change);
 }
 
 static cla_status backward(cla_tape *tape, void *saved)
@@ -260,7 +239,7 @@ static cla_status backward(cla_tape *tape, void *saved)
         CLA_TRY(grad_q(tape, call, &g, &r));
     }
     if (g.k || g.v) {
-        CLA_TRY(grad_kv(cla_tape_runtime(tape), call, &g, &r));
+        CLA_TRY(grads_kv(cla_tape_runtime(tape), call, &g, &r));
     }
     if (r.rel_k) {
         CLA_TRY(gather(tape, call, r.rel_k, r.add_k, &r.scores, a->q));
