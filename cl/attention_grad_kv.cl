@@ -4,9 +4,9 @@
  * Layout: as attention.clh; q_offsets, k_offsets [B+1].
  * Work-group: DOWN x ACROSS items, see attention_strip.clh; grid (tiles of the longest
  *             sequence, H, B). Trip counts depend on the group only.
- * Defines: those of attention_strip.clh and attention_bias.clh; KEYS, VALUES: 1 for the gradients that this
- *          launch computes. Both at once compute the weights only once, but need twice
- *          the registers.
+ * Defines: those of attention_strip.clh and attention_bias.clh; KEYS, VALUES: 1 for the
+ *          gradients that this launch computes. Both at once compute the weights only
+ *          once, but need twice the registers.
  * Local: 16 (ROWS + SPAN + 8) + 3 SPAN floats, an int.
  * Numerics: f32; recomputes the weights from lse. Weights and their gradients stay in
  *           registers, with keys as rows and queries as columns.

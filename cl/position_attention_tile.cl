@@ -1,8 +1,8 @@
 /* position_attention_tile.cl - attention with a table of biases by position; each
  * work-item has a tile of rows (CPU devices).
  *
- * Layout: as attention.clh; q_offsets, k_offsets [B+1]; tables as position_attention.clh, m counts
- * the tile's rows.
+ * Layout: as attention.clh; q_offsets, k_offsets [B+1]; tables as
+ *         position_attention.clh, m counts the tile's rows.
  * Work-group: 1 item; grid (tiles of the longest sequence, H, B; in grad_q runs of
  *             sequences for B).
  * Defines: WIDTH = d; VEC; ROWS, vectors of a tile.

@@ -2,7 +2,7 @@
 #ifndef RELATIVE_PRODUCTS_ARGS_H
 #define RELATIVE_PRODUCTS_ARGS_H
 
-/* Flags behind a copy of rel in the group schedule: as many as a group may have items. */
+/* Flags behind a copy of rel in the group schedule, no fewer than a group has items. */
 enum { RELATIVE_FLAGS = 256 };
 
 typedef struct product_shape {

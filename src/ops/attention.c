@@ -46,9 +46,9 @@ static int power_of_two(int from, int n)
     return from;
 }
 
-/* A pass over tiles: its kernel's file in the group schedule and columns of an item, its
- * longest sequence, the number of T x S x d products in it, and the groups along the
- * sequences. */
+/* A pass over tiles: its kernel's file and quads of columns of an item, both of the
+ * group schedule; its longest sequence, the number of T x S x d products in it, and the
+ * groups along the sequences. */
 typedef struct pass {
     const char *file;
     int quads, longest, products;
@@ -74,7 +74,7 @@ static int plan_strips(cla_runtime *rt, const cla_attention_call *call, const pa
         down /= 2;
     }
     launch->file = p->file;
-    launch->local[0] = (size_t)(across * down);
+    launch->local[0] = (size_t)across * (size_t)down;
     launch->define[0] = (cla_define){ "WIDTH", width };
     launch->define[1] = (cla_define){ "QUADS", quads };
     launch->define[2] = (cla_define){ "ACROSS", across };

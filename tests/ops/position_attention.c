@@ -10,6 +10,10 @@
  * the same size; exp adds 2e-7; values reach 4. */
 static const double BAR = 5e-6;
 
+/* Lengths of more sequences than a sum has runs on GPUs. */
+#define TEN  "1,2,0,1,1,3,1,1,2,1"
+#define MANY TEN "," TEN "," TEN "," TEN "," TEN "," TEN "," TEN
+
 /* There are few widths, as each compiles six kernels. Cases have more sequences than
  * runs of the sums, lengths of several tiles, and of several blocks of keys. */
 static const kind_table cases = {
@@ -19,6 +23,8 @@ static const kind_table cases = {
                                "rows= H=2 d=3 t=4", "rows=0,0 H=2 d=3 t=4 -relative",
                                "rows=3,0,5,7,1,2 H=2 d=3 t=7 -relative",
                                "rows=3,0,5,7,1,2 H=2 d=3 t=9 -absolute",
+                               "rows=" MANY " H=2 d=3 t=3 -relative",
+                               "rows=" MANY " H=2 d=3 t=3 -absolute",
                                "rows=9,1,35 H=2 d=24 t=40 columns medium",
                                "rows=33,17 H=2 d=24 t=33 -absolute causal=1 medium",
                                "rows=131,70 H=1 d=24 t=131 -relative large",
