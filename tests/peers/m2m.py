@@ -6,7 +6,8 @@
 The newest transformers makes models of many forms (m2m_models.py); clattn imports them. Texts
 and scores must be the same for several pairs of languages, greedy and with a beam of 4, and the
 log probabilities of texts at ten positions; those of weights in 16 and 8 bits within the bounds
-of peer.SHORT. What clattn exports must be the same network and tokenizer for transformers. Prints counts; exits with 1 when something differs.
+of peer.SHORT. What clattn exports must be the same network and tokenizer for transformers. Prints
+counts; exits with 1 when something differs.
 """
 import json
 import sys

@@ -6,7 +6,8 @@
 The newest transformers makes models of many forms (t5_models.py); clattn imports them. Texts
 and scores must be the same, greedy and with a beam of 4, and the log probabilities of texts at
 ten positions; those of weights in 16 and 8 bits within the bounds of peer.SHORT. What clattn
-exports must be the same network for transformers, and the same bits for clattn. Prints counts; exits with 1 when something differs.
+exports must be the same network for transformers, and the same bits for clattn. Prints counts;
+exits with 1 when something differs.
 """
 import filecmp
 import json
