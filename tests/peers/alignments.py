@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from transformers import MarianMTModel, MarianTokenizer
 
-from peer import Tally, clattn
+from peer import LOGITS, Tally, clattn
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 LINES = 40
@@ -86,7 +86,7 @@ def main():
                                                        strict=True):
             wanted, sums = sums_of(network, tokenizer, line, pieces)
             apart = max(abs(a - b) for a, b in zip(logps, wanted, strict=True))
-            tally.compare("log probabilities", apart < 1e-3, True, f"{line!r}: {apart}")
+            tally.compare("log probabilities", apart < LOGITS, True, f"{line!r}: {apart}")
             tally.compare("their sum", abs(whole - sum(logps)) < 1e-3, True, repr(line))
             tally.compare("words", [w for _, w in links], list(range(len(sums))), repr(line))
             best = [(sums[w].max() - sums[w, v]).item() for v, w in links]

@@ -5,8 +5,9 @@
 
 The newest transformers makes models of many forms (m2m_models.py); clattn imports them. Texts
 and scores must be the same for several pairs of languages, greedy and with a beam of 4, and the
-log probabilities of texts at ten positions. What clattn exports must be the same network and
-tokenizer for transformers. Prints counts; exits with 1 when something differs.
+log probabilities of texts at ten positions; those of weights in 16 and 8 bits within the bounds
+of peer.SHORT. What clattn exports must be the same network and tokenizer for transformers. Prints
+counts; exits with 1 when something differs.
 """
 import json
 import sys
@@ -20,7 +21,8 @@ from transformers import AutoTokenizer
 
 import m2m_models
 from marian_models import page
-from peer import Tally, clattn, cut_alike, logits_alike, scored_pieces
+from peer import (Tally, clattn, cut_alike, logits_alike, scored_pieces,
+                  short_weights_alike)
 
 MODELS, LINES = 9, 17
 CLOSE = 1e-4  # scores, sums of float32; texts have no tolerance
@@ -43,7 +45,9 @@ def compare(program, tally, folder, form, tokens, network):
     for pair in m2m_models.PAIRS[form["family"]]:
         named = [m2m_models.token_of(form, x) for x in pair]
         chosen = ["--source", pair[0], "--target", pair[1]]
-        cut = list(scored_pieces(program, model, lines, lines, *chosen, first=named[1]))
+        given = (program, model, lines, lines, *chosen)
+        cut = list(scored_pieces(*given, first=named[1]))
+        short_weights_alike(tally, form["family"], cut, *given, first=named[1])
         cut_alike(tally, form["family"], tokens.model, lines,
                   [[x for x, _ in row[:-1]] for row in cut])
         sources = [[tokens.ids[named[0]], *tokens.numbers(row)] for row in cut]

@@ -8,6 +8,7 @@ from pathlib import Path
 SHOWN = 5  # differences of a name that are printed
 CLOSE = 1e-6  # of two scores: both are double
 POSITIONS, LOGITS = 10, 1e-4  # places in a text, and what its logits may differ by
+SHORT = {"float16": 0.02, "int8": 0.4}  # their mean with weights of fewer bits, 20 wide
 
 
 def run(program, *arguments, text=""):
@@ -103,6 +104,18 @@ def logits_alike(tally, name, logits, ids, row, where):
     apart = [abs(logp - theirs[t, i].item()) for t, (i, (_, logp)) in enumerate(zip(ids, row))]
     tally.compare(f"{name}: log probabilities at ten positions", max(apart[:POSITIONS]), 0.0,
                   where, LOGITS)
+
+
+def short_weights_alike(tally, name, rows, *arguments, **named):
+    """Compares rows of scored_pieces(*arguments, **named) with those of weights in 16 and 8
+    bits: the mean difference at ten positions."""
+    for weights, close in SHORT.items():
+        held = scored_pieces(*arguments, "--weights", weights, **named)
+        for row, other in zip(rows, held, strict=True):
+            apart = [abs(x - y) for (_, x), (_, y) in zip(row, other, strict=True)]
+            places = apart[:POSITIONS]
+            tally.compare(f"{name}: log probabilities with {weights}", sum(places) / len(places),
+                          0.0, f"{[x for x, _ in row]}", close)
 
 
 def write_lines(path, rows):

@@ -5,8 +5,9 @@
 
 The newest transformers makes models of many forms (t5_models.py); clattn imports them. Texts
 and scores must be the same, greedy and with a beam of 4, and the log probabilities of texts at
-ten positions. What clattn exports must be the same network for transformers, and the
-same bits for clattn. Prints counts; exits with 1 when something differs.
+ten positions; those of weights in 16 and 8 bits within the bounds of peer.SHORT. What clattn
+exports must be the same network for transformers, and the same bits for clattn. Prints counts;
+exits with 1 when something differs.
 """
 import filecmp
 import json
@@ -20,7 +21,8 @@ from transformers import T5ForConditionalGeneration
 
 import t5_models
 from marian_models import page
-from peer import Tally, clattn, cut_alike, logits_alike, scored_pieces
+from peer import (Tally, clattn, cut_alike, logits_alike, scored_pieces,
+                  short_weights_alike)
 
 MODELS, LINES = 8, 25
 CLOSE = 1e-4  # scores, sums of float32; texts have no tolerance
@@ -44,6 +46,7 @@ def compare(program, tally, folder, form, tokens, network):
         named = ["--target", target] if target else []
         texts = [t5_models.tagged(x, target) for x in lines]
         cut = list(scored_pieces(program, model, lines, texts, *named))
+        short_weights_alike(tally, form["family"], cut, program, model, lines, texts, *named)
         cut_alike(tally, form["family"], tokens.model, texts,
                   [[x for x, _ in row[:-1]] for row in cut])
         for row in cut:
