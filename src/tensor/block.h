@@ -14,6 +14,6 @@ cla_status cla_tape_begin_block(cla_tape *tape);
 /* Ends the block. Of its results y alone may be read afterwards: it gets memory of its
  * own. The others are packed into 16 bits, apart from those without a gradient
  * (statistics of rows), which stay as they are; in front of the block's backward steps
- * they are unpacked. Gradients of results of the block, and what its backward steps need
- * besides, last until the next block's. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+ * they are unpacked. Gradients of results of the block, and what its backward steps
+ * need besides, last until the next block's. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_tape_end_block(cla_tape *tape, cla_tensor *y, cla_pack pack);
