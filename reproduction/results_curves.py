@@ -1,30 +1,40 @@
-"""results_curves.py - pictures of the results page, drawn by `clattn plot`.
+"""results_curves.py - pictures of the pages, drawn by `clattn plot`.
 
-A curve of figures becomes the log of a run for the length of the drawing.
+A curve of figures becomes the log of a run for the length of the drawing, and a curve of several seeds
+a log each: `clattn plot --seeds` draws their mean in a band of one standard deviation to each side.
 """
 import json
 import os
+import statistics
 import tempfile
 
+import results_gates
 import results_hard
 import results_nmt
 import results_poem
 import results_reader
 import results_tagger
+import results_windows
 
 EPOCHS = 12
 FOLDER = os.path.join("reproduction", "pages", "pictures")
 
 
 def draw(run, picture, along, metric, curves):
-    """Draws {name: {place along the axis: value}} into the file picture."""
+    """Draws {name: {place along the axis: value}, or a list of such, one a seed} into the file picture."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, values in curves.items():
-            os.mkdir(os.path.join(folder, name))
-            with open(os.path.join(folder, name, "log.jsonl"), "w", encoding="utf-8") as log:
-                for place, value in sorted(values.items()):
-                    log.write(json.dumps({along: place, metric: value}) + "\n")
-        run("plot", *curves, "--along", along, "--metric", metric, "--out", picture, cwd=folder)
+        names = []
+        for name, seeds in curves.items():
+            for number, values in enumerate(seeds if isinstance(seeds, list) else [seeds]):
+                names.append(f"{name} {number}" if number else name)  # the first one names the mean
+                own = os.path.join(folder, names[-1])
+                os.mkdir(own)
+                with open(os.path.join(own, "config.json"), "w", encoding="utf-8") as config:
+                    json.dump({"curve": name}, config)
+                with open(os.path.join(own, "log.jsonl"), "w", encoding="utf-8") as log:
+                    for place, value in sorted(values.items()):
+                        log.write(json.dumps({along: place, metric: value}) + "\n")
+        run("plot", "--seeds", *names, "--along", along, "--metric", metric, "--out", picture, cwd=folder)
 
 
 def gaps(store):
@@ -36,31 +46,67 @@ def gaps(store):
 
 
 def depths(store):
-    """F1 of cloze questions beside one level, by levels that begin with 0.9 for the first."""
+    """F1 of cloze questions beside one level, by levels that begin with 0.9 for the first; a curve a seed."""
     lines = store.lines("reader-cloze")
     curves = {}
     for network in results_reader.CLOZE_STEPS:
-        for depth in (2, 5, 10, 20):
-            own = [x for x in lines if (x["network"], x["depth"], x["start"]) == (network, depth, 0.9)]
-            found = [a - b for a, b in results_reader.beside_pairs(own, lines)]
-            if found:
-                curves.setdefault(network, {1: 0.0})[depth] = sum(found) / len(found)
+        own = {(x["depth"], x["seed"]): x["score"]["f1"] for x in lines
+               if x["network"] == network and x["start"] in (None, 0.9)}
+        seeds = sorted(seed for depth, seed in own if depth == 1)
+        if seeds:
+            curves[network] = [{depth: own[depth, seed] - own[1, seed] for depth in (1, 2, 5, 10, 20)
+                                if (depth, seed) in own} for seed in seeds]
     return curves
 
 
 def lengths(store):
     """BLEU of gates and of sequence rewards above their controls, by the most words of a group of English to
-    German sentences; groups of 30 or more."""
+    German sentences, a curve a seed; groups of 30 or more."""
     lines = {results_hard.key(x): x for x in store.lines("hard")}
     curves = {}
     for system, (control, _) in results_hard.CONTROLS.items():
         for seed in results_hard.SEEDS["en-de"]:
             both = [lines.get(("en-de", name, seed)) for name in (system, control)]
-            for own, other in zip(*(x["lengths"] for x in both)) if all(both) else ():
-                if own["words"] != "all" and own["sentences"] >= 30:
-                    most = int(own["words"].split("-")[1])
-                    curves.setdefault(system, {}).setdefault(most, []).append(own["bleu"] - other["bleu"])
-    return {system: {most: sum(x) / len(x) for most, x in gains.items()} for system, gains in curves.items()}
+            if all(both):
+                curves.setdefault(system, []).append({
+                    int(own["words"].split("-")[1]): own["bleu"] - other["bleu"]
+                    for own, other in zip(*(x["lengths"] for x in both))
+                    if own["words"] != "all" and own["sentences"] >= 30})
+    return curves
+
+
+def letters(store):
+    """Words that are right where gates alone read the source, by the most words of a sentence: further soft
+    training, gates without rewards and gates by their baseline; a curve a seed that has all lengths."""
+    lines = [x for x in store.lines("gates-words") if x["layers"] == 1]
+    curves = {}
+    for system in ("soft_on", "no_reward", "none", "batch_mean", "learned"):
+        right = {(x["data_set"], x["seed"]): x["right"] for x in lines if x["system"] == system}
+        found = [{most: right[data, seed] for data, (_, most) in results_gates.DATA.items()}
+                 for seed in results_gates.SEEDS if all((data, seed) in right for data in results_gates.DATA)]
+        if found:
+            curves[system] = found
+    return curves
+
+
+def localities(store):
+    """Accuracy of taggers above `pe_add` by the words that a window or a filter spans, a curve a seed: means over
+    the treebanks where that seed has both controls and every size of a window that is drawn."""
+    lines = store.lines("tagger-windows")
+    of = {results_windows.key(x): x["score"]["accuracy"] for x in lines}
+    shapes = {"window": {n: f"window_{n}" for n in results_windows.SIZES},
+              "filter of convolved maps": {n: f"filter_{n}" if n != 3 else "conv2d" for n in results_windows.SIZES}}
+    ran = {x["variant"] for x in lines}
+    wanted = ran.intersection({"pe_add", "conv2d", *shapes["window"].values()})
+    places = {seed: [bank for bank in results_tagger.TREEBANKS if all((bank, way, seed) in of for way in wanted)]
+              for seed in results_windows.SEEDS} if {"pe_add", "conv2d"} < wanted else {}
+    curves = {}
+    for seed, banks in places.items():
+        for name, ways in shapes.items() if banks else ():
+            curves.setdefault(name, []).append({
+                n: statistics.mean(of[bank, way, seed] - of[bank, "pe_add", seed] for bank in banks)
+                for n, way in ways.items() if all((bank, way, seed) in of for bank in banks)})
+    return curves and {**curves, "pe_add": dict.fromkeys((results_windows.SIZES[0], results_windows.SIZES[-1]), 0.0)}
 
 
 def poems(store):
@@ -81,6 +127,8 @@ def pictures(store, root, run):
             ("tagger.svg", "epoch", "accuracy", by_epoch),
             ("windows.svg", "window", "BLEU above plain attention", windows),
             ("ngrams.svg", "n", "percent above plain attention", gaps(store)),
+            ("locality.svg", "words of a window or filter", "points of accuracy above pe_add", localities(store)),
+            ("letters.svg", "words of a sentence at most", "percent of words right", letters(store)),
             ("levels.svg", "levels", "F1 above one level", depths(store)),
             ("lengths.svg", "words at most", "BLEU above further training", lengths(store)),
             ("poems.svg", "levels", "BLEU-2, percent above one level", poems(store))):

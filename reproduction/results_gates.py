@@ -116,6 +116,11 @@ sets the reward's weight to 0. Fixed in advance: seeds 42 to 44, 1,500 steps eac
 with seed 41). Cells so far: {done} of {count}. Test perplexity, and words in their place by greedy search in percent,
 means of the seeds (number of seeds).{table}
 """
+PICTURE = """
+In the picture a band is one standard deviation over the seeds that have both lengths, of one decoder layer; the
+lines only join two lengths.
+
+![Words right by the length of sentences, of further soft training and of gates by their baseline](pictures/letters.svg)"""
 TABLE = " Differences to `no_reward` and to `none` are in `reproduction/tables/rewards-words.csv`."
 COLUMNS = tuple((data, layers) for data in DATA for layers in LAYERS)
 
@@ -158,6 +163,7 @@ def page(store):
         yield WORDS_HEAD.format(count=len(list(word_cells())), done=len(lines),
                                 table=TABLE if any(differences(lines)) else "")
         yield from grid(lines)
+        yield PICTURE
 
 
 def tables(store):

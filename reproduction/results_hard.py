@@ -159,7 +159,8 @@ def page(store):
     yield HEAD
     yield "BLEU, with the number of seeds in brackets:\n"
     yield from systems_table(lines)
-    yield "\n![BLEU of gates and of rewards above further training, by the length of sentences](pictures/lengths.svg)"
+    yield ("\n![BLEU of gates and of rewards above further training, by the length of sentences; bands: one "
+           "standard deviation over three seeds](pictures/lengths.svg)")
     told_controls = [x for pair in SEEDS for x in beside_controls(lines, pair)]
     if told_controls:
         yield "\nGates and rewards contribute the difference to the controls of the same seeds (number of seeds):\n"

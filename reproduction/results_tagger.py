@@ -238,8 +238,8 @@ CURVES = """
 
 Dev accuracy by epoch, a mean over the six treebanks and seeds {seeds} of the runs above. A run that has
 stopped counts with its last accuracy. The paper's Fig. 2 draws such curves for the Penn Treebank: with
-convolution a tagger needs fewer epochs, and a temperature changes nothing. Both hold here. The figures are in
-`reproduction/tables/tagger-curves.csv`.
+convolution a tagger needs fewer epochs, and a temperature changes nothing. What the seeds decide of that is on
+[the first page](results.md). The figures are in `reproduction/tables/tagger-curves.csv`.
 
 ![Dev accuracy of five taggers by epoch](pictures/tagger.svg)
 """
@@ -265,10 +265,10 @@ PARAMETERS = """
 ### Parameters
 
 Parameters of models with the paper's sizes for the Penn Treebank (sentences of 60 words, word vectors of
-300), without the word vectors. By the paper's Table 1c, `r`, `temp` and `conv2d` add very few, and `p` adds
-fewer than `pe_add`. Both hold.
-
-| variant | parameters | more than | by | which is |
+300), without the word vectors, are in `reproduction/tables/tagger-parameters.csv`. By the paper's Table 1c, `r`,
+`temp` and `conv2d` add very few, and `p` adds fewer than `pe_add`. Here {added}.
+"""
+COUNTS = """| variant | parameters | more than | by | which is |
 |---|---|---|---|---|"""
 
 
@@ -304,13 +304,20 @@ def penn(lines):
                f"| {figure(*ambiguous, None, None)} |")
 
 
+def added(lines):
+    """The parameters that each variant adds to another; empty while one of them lacks."""
+    counts = {x["variant"]: x["parameters"] for x in lines}
+    return {variant: counts[variant] - counts.get(base, 0) for variant, (base, _) in COUNTED.items()} if (
+        set(counts) >= set(COUNTED)) else {}
+
+
 def parameters(lines):
     counts = {x["variant"]: x["parameters"] for x in lines}
-    if set(counts) < set(COUNTED):
+    if not added(lines):
         return
-    yield PARAMETERS
+    yield from COUNTS.split("\n")
     for variant, (base, why) in COUNTED.items():
-        more = f"`{base}` | {counts[variant] - counts[base]:,}" if base else " | "
+        more = f"`{base}` | {added(lines)[variant]:,}" if base else " | "
         yield f"| `{variant}` | {counts[variant]:,} | {more} | {why} |"
 
 
@@ -332,7 +339,10 @@ def page(store):
         if seeds:
             yield CURVES.format(seeds=" and ".join(map(str, seeds)))
         yield from penn(store.lines("tagger-penn"))
-        yield from parameters(store.lines("tagger-parameters"))
+        counts = added(store.lines("tagger-parameters"))
+        if counts:
+            told_counts = ", ".join(f"`{v}` adds {counts[v]:,}" for v in ("r", "temp", "conv2d", "p", "pe_add"))
+            yield PARAMETERS.format(added=told_counts)
         yield COMMANDS.format(device=", ".join(sorted({x["device"] for x in lines})), runs=len(lines))
 
 
@@ -341,4 +351,4 @@ def tables(store):
     return {"tagger-runs": details(lines), "tagger-oov": grid(lines, PUBLISHED, "accuracy_oov"),
             "tagger-ambiguous": grid(lines, PUBLISHED, "accuracy_ambiguous"),
             "tagger-others": grid(lines, ("pe_add", "p_r", *VARIANTS[len(PUBLISHED):]), papers=False),
-            "tagger-curves": curves(lines)}
+            "tagger-curves": curves(lines), "tagger-parameters": parameters(store.lines("tagger-parameters"))}

@@ -211,10 +211,42 @@ class Figures(unittest.TestCase):
         poems = [{"depth": depth, "score_name": "dot", "score": {"bleu2_5": 0.2, "bleu2_7": value}}
                  for depth, value in ((1, 0.2), (10, 0.3))]
         store = unittest.mock.Mock(lines=lambda table: lines if table == "hard" else poems)
-        self.assertEqual(results_curves.lengths(store), {"hard": {10: 3}})
+        self.assertEqual(results_curves.lengths(store), {"hard": [{10: 3}, {10: 3}]})
         found = results_curves.poems(store)
         self.assertAlmostEqual(found["dot"][10], 25)
         self.assertAlmostEqual(found["paper"][10], (0.072 + 0.244) / (0.068 + 0.192) * 100 - 100)
+
+    def test_curves_of_windows_are_means_over_treebanks_that_have_all(self):
+        at = {"pe_add": 80, "conv2d": 84, "window_1": 79, "window_3": 82}
+        lines = [{"bank": bank, "variant": way, "seed": seed, "score": {"accuracy": value + (way != "pe_add") * n}}
+                 for n, bank in enumerate(("French-Spoken", "English-LinES")) for seed in (42, 43)
+                 for way, value in at.items() if (bank, seed, way) != ("English-LinES", 43, "window_3")]
+        store = unittest.mock.Mock(lines=lambda table: lines if table == "tagger-windows" else [])
+        found = results_curves.localities(store)
+        self.assertEqual(found, {"window": [{1: -0.5, 3: 2.5}, {1: -1, 3: 2}],
+                                 "filter of convolved maps": [{3: 4.5}, {3: 4}], "pe_add": {1: 0, 11: 0}})
+        lines[:] = [x for x in lines if x["variant"] != "conv2d"]
+        self.assertFalse(results_curves.localities(store))
+
+    def test_curves_of_gates_have_the_seeds_of_both_lengths(self):
+        lines = [{"data_set": data, "layers": layers, "system": "none", "seed": seed, "right": 10 * layers + seed}
+                 for data in ("short", "long") for layers in (1, 3) for seed in (42, 43)
+                 if (data, seed) != ("long", 43)]
+        store = unittest.mock.Mock(lines=lambda table: lines if table == "gates-words" else [])
+        self.assertEqual(results_curves.letters(store), {"none": [{12: 52, 40: 52}]})
+
+    def test_a_curve_of_several_seeds_becomes_a_log_each(self):
+        logs = {}
+
+        def run(*words, cwd):
+            for name in words[2:words.index("--along")]:
+                with open(os.path.join(cwd, name, "config.json"), encoding="utf-8") as config:
+                    with open(os.path.join(cwd, name, "log.jsonl"), encoding="utf-8") as log:
+                        logs[name] = json.load(config)["curve"], [json.loads(line) for line in log]
+
+        results_curves.draw(run, "p.svg", "n", "BLEU", {"a": [{2: 5, 1: 4}, {1: 6}], "b": {1: 7}})
+        self.assertEqual(logs, {"a": ("a", [{"n": 1, "BLEU": 4}, {"n": 2, "BLEU": 5}]),
+                                "a 1": ("a", [{"n": 1, "BLEU": 6}]), "b": ("b", [{"n": 1, "BLEU": 7}])})
 
     def test_words_that_are_right(self):
         self.assertEqual(results_gates.right("a b c\nd", "a c c\nd e"), 60)
