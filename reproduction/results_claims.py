@@ -7,7 +7,6 @@ import results_hard
 import results_nmt
 import results_poem
 import results_reader
-import results_speed
 import results_tagger
 from results_criterion import ALIKE, BETTER, FIRST, NO_WORSE, OPEN, Comparison, paired, verdict, would_decide
 

@@ -38,11 +38,17 @@ def draw(run, picture, along, metric, curves):
 
 
 def gaps(store):
-    """What csan2d gains by the length of n-grams, in percent of plain's, up to 5: of longer ones there are few."""
+    """What csan2d gains by the length of n-grams, in percent of plain's, up to 5: of longer ones there are few; a
+    curve a seed."""
     ways, _ = results_nmt.annealed_parts(store)
     of = {"": store.lines("nmt-pairs"), ", annealed": [x for x in ways if x["pair"] != "wmt-en-de"]}
-    return {f"{pair}{name}": dict(enumerate(means[:5], 1))
-            for name, lines in of.items() for pair, way, _, means in results_nmt.gaps(lines) if way == "csan2d"}
+    curves = {}
+    for name, lines in of.items():
+        for seed in dict.fromkeys(x["seed"] for x in lines):
+            for pair, way, _, gained in results_nmt.gaps([x for x in lines if x["seed"] == seed]):
+                if way == "csan2d":
+                    curves.setdefault(f"{pair}{name}", []).append(dict(enumerate(gained[:5], 1)))
+    return curves
 
 
 def depths(store):
@@ -106,7 +112,8 @@ def localities(store):
             curves.setdefault(name, []).append({
                 n: statistics.mean(of[bank, way, seed] - of[bank, "pe_add", seed] for bank in banks)
                 for n, way in ways.items() if all((bank, way, seed) in of for bank in banks)})
-    return curves and {**curves, "pe_add": dict.fromkeys((results_windows.SIZES[0], results_windows.SIZES[-1]), 0.0)}
+    drawn = {n for own in curves.values() for values in own for n in values}
+    return curves and {**curves, "pe_add": dict.fromkeys((min(drawn), max(drawn)), 0.0)}
 
 
 def poems(store):

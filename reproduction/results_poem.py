@@ -70,7 +70,7 @@ HEAD = """
 ## Poems: levels of attention
 
 Quatrains of the test set. BLEU-2 of characters, as fractions, of lines 2, 3 and 4 after the original lines before them, and their mean;
-behind the slash the paper's, of other poems. Gold keywords are two of a line's five or seven characters, which is why figures of five
+the control is 1 level, of the same seed. Behind the slash the paper's, of other poems. Gold keywords are two of a line's five or seven characters, which is why figures of five
 stand above the paper's.
 
 | levels | perplexity, 5 | 7 | BLEU-2 of 5: line 2 | 3 | 4 | mean | of 7: line 2 | 3 | 4 | mean | steps | minutes |

@@ -155,7 +155,7 @@ def told(line):
 HEAD = """
 ## Readers: levels of attention
 
-F1 and EM of the best state, a mean where there are several seeds. SQuAD here has 7,588 questions to train on, and the readers have no
+F1 and EM of the best state, a mean where there are several seeds; the control is 1 level. SQuAD here has 7,588 questions to train on, and the readers have no
 word vectors, so that the paper's figures (Match-LSTM, the whole of SQuAD) only tell the direction. After 600 steps Match-LSTM answers
 from its word features: its attention over the question is almost even at every level (`clattn inspect`), so that this table cannot
 judge depth. The cloze questions below can. R-NET trains on passages of at most 150 words, 32 questions a step; every reader is scored on whole passages.

@@ -224,7 +224,7 @@ class Figures(unittest.TestCase):
         store = unittest.mock.Mock(lines=lambda table: lines if table == "tagger-windows" else [])
         found = results_curves.localities(store)
         self.assertEqual(found, {"window": [{1: -0.5, 3: 2.5}, {1: -1, 3: 2}],
-                                 "filter of convolved maps": [{3: 4.5}, {3: 4}], "pe_add": {1: 0, 11: 0}})
+                                 "filter of convolved maps": [{3: 4.5}, {3: 4}], "pe_add": {1: 0, 3: 0}})
         lines[:] = [x for x in lines if x["variant"] != "conv2d"]
         self.assertFalse(results_curves.localities(store))
 
