@@ -91,7 +91,7 @@ EPOCHS = """
 
 BLEU-2 as above, a mean of lines 2, 3 and 4. Gold keywords are two of the five or seven characters of a line. Planned ones come
 from the poem's title; where the title gives fewer than four, from words with like vectors or, in the columns "dictionary", from
-the themes of a poets' dictionary first. The dictionary is Shixue Hanying in traditional characters (`opencc -c s2t -i FILE -o
+the themes of a poets' dictionary first. The dictionary is Shixue Hanying in traditional characters (`opencc -c s2t -i DATA/shixuehanying/shixuehanying.txt -o
 RUNS/themes.txt`); the model is the same. A line that is written from a planned keyword shares hardly two characters in a row with
 the poet's, which is the only reference. Behind the slash is the paper's figure: of five characters it lies between that of gold
 and that of planned keywords, of seven it is near that of gold ones. A figure is bold where its difference to 1 level of the same score has another sign than in the paper. Fixed in

@@ -13,6 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "reproduction"))
 sys.dont_write_bytecode = True
 import prepare  # noqa: E402
+import prepare_sources  # noqa: E402
 import results_check  # noqa: E402
 import results_cloze  # noqa: E402
 import results_curves  # noqa: E402
@@ -52,6 +53,43 @@ class Prepared(unittest.TestCase):
         for about in sets.values():
             self.assertEqual(set(about), {"source", "commit", "licence", "prepared", "files"})
             self.assertTrue(all(len(x) == 64 for x in about["files"].values()))
+
+
+class Sources(unittest.TestCase):
+    """Sets that are parts of others: what is left out, and that no text is in two parts."""
+
+    def test_articles_are_whole_and_keep_their_order(self):
+        articles = [{"title": f"T{n}", "paragraphs": []} for n in range(20)]
+        parts = prepare_sources.squad(articles)
+        self.assertEqual([len(parts[name]) for name in ("train", "dev")], [6, 6])
+        titles = {name: [x["title"] for x in part] for name, part in parts.items()}
+        for name in titles:
+            self.assertEqual(titles[name], [x["title"] for x in articles if x["title"] in titles[name]])
+        self.assertFalse(set(titles["train"]) & set(titles["dev"]))
+        self.assertEqual(titles["train"], [x["title"] for x in prepare_sources.squad(articles[::-1])["train"][::-1]])
+
+    @unittest.mock.patch.object(prepare_sources, "TATOEBA_PART", 2)
+    def test_pairs_that_share_a_side_are_of_train(self):
+        pairs = [("a", "1"), ("a", "2"), ("b", "2"), *((f"x{n}", f"y{n}") for n in range(6))]
+        parts = prepare_sources.tatoeba(pairs)
+        self.assertEqual(parts["train"][:3], pairs[:3])
+        self.assertEqual([len(parts[name]) for name in ("train", "dev")], [5, 2])
+        self.assertFalse(set(parts["train"]) & set(parts["dev"]))
+
+    @unittest.mock.patch.multiple(prepare_sources, QUATRAINS_PART=1, QUATRAINS_TRAIN=4)
+    def test_quatrains_have_four_equal_lines_and_stand_once(self):
+        def poem(first, title="T", line="天地玄黃宇"):
+            return {"author": "A\u3000 B", "title": title, "paragraphs": [f"{first}{line[1:]}，{line}。", f"{line}，{line}。"]}
+
+        tang = [("tang", poem(sign)) for sign in "甲乙丙丁戊"]
+        song = [("song", poem(sign)) for sign in "子丑寅卯辰巳"]
+        others = [("tang", poem("甲", "again")), ("tang", poem("己", line="天□玄黃宇")), ("tang", poem("庚", line="天地玄黃"))]
+        parts = prepare_sources.quatrains([*tang, *song, *others])
+        self.assertEqual([len(parts[name]) for name in ("test", "val", "train")], [2, 2, 4])
+        rows = [row for part in parts.values() for row in part]
+        self.assertEqual(len({row[3] for row in rows}), 8)
+        self.assertEqual({row[1:3] for row in rows}, {("A B", "T")})
+        self.assertEqual([row[0] for row in parts["train"]].count("tang"), 2)
 
 
 class Split(unittest.TestCase):
