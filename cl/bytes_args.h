@@ -8,6 +8,9 @@
 #define BYTES_FRAGMENT 1024 // numbers of 16 rows or columns and 64 inner indices
 #define BYTES_ROWS     128  // of an item
 
+/* A row whose numbers are all smaller counts as zeros: 127 / LEAST_ROW is finite. */
+#define LEAST_ROW 1e-30f
+
 /* The place of the panel of column j of a matrix with K inner indices. */
 #define PANEL_OF_BYTES(j, K)                                                   \
     ((size_t)((j) / BYTES_PANEL) * (((K) + BYTES_STEP - 1) / BYTES_STEP) * 2 * \

@@ -51,7 +51,7 @@ kernel void matmul_bytes_rows(global int *restrict q, global float *restrict row
     barrier(CLK_LOCAL_MEM_FENCE);
     const float largest = high[0];
     const bool finite = odd[0] == 0.0f;
-    const float turned = finite && largest > 0.0f ? 127.0f / largest : 0.0f;
+    const float turned = largest < LEAST_ROW ? 0.0f : 127.0f / largest;
     for (int k = 4 * lane; k < s.K; k += 4 * WG) {
         char four[4];
         for (int i = 0; i < 4; i++) {

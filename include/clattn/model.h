@@ -23,8 +23,8 @@ typedef enum cla_weights {
     CLA_WEIGHTS_INT8,
 } cla_weights;
 
-/* The type of products with weights of 8 bits. INT8 rounds each row of the other matrix
- * to 8 bits, too, and needs such weights. */
+/* How products with weights of 8 bits are computed. FLOAT32 converts the weights to
+ * floats. INT8 rounds each row of the input to 8 bits, and needs such weights. */
 typedef enum cla_compute { CLA_COMPUTE_FLOAT32, CLA_COMPUTE_INT8 } cla_compute;
 
 /* How a model is loaded. {0}: as its folder has it. */
@@ -49,15 +49,15 @@ CLA_API void cla_model_free(cla_model **model);
 /* The system's name: "tagger", "translator", "poet", "reader" or "lm". */
 CLA_API const char *cla_model_kind(const cla_model *model);
 
-/* Called after each batch of a model's calls: done of count words are tagged, lines
- * translated or scored, questions answered, lines of a poem or pieces of a text
- * written; what has no words does not count. It may come from another thread, but never
- * from two at once, and must not use the model. CLA_OK goes on; another status ends the
- * call, which returns it. */
+/* A function that the library calls after each batch. `done` of `count` items are
+ * complete: words of sentences to tag, lines to translate or to score, questions, lines
+ * of a poem, pieces of a text. Items without words are not counted. The call may come
+ * from another thread, but never from two at once, and must not use the model. CLA_OK
+ * continues; any other status ends the work, which returns it. */
 typedef cla_status (*cla_watch)(void *to, size_t done, size_t count);
 
-/* Has a function called with `to` during the calls of a model from now on; NULL: none.
- * Errors: none but a NULL model. */
+/* Sets the function that later calls of the model call with `to`; NULL removes it.
+ * Errors: CLA_E_USAGE (the model is NULL). */
 CLA_API cla_status cla_model_watch(cla_model *model, cla_watch watch, void *to);
 
 /* The most that options can ask for. */
@@ -140,7 +140,8 @@ typedef struct cla_translate_options {
     int64_t best;          // translations of each line, 1 to the beam; 0: 1
     int extra;             // pieces that a translation may have beyond those of its
                            // line, up to CLA_MOST_PIECES; 0: as the model has it
-    int most;              // or its pieces, whatever those of its line; one of the two
+    int most;              // most pieces of a translation, for lines of any length; set
+                           // extra or most, not both
     const char *source;    // one of cla_model_sources; NULL: the folder's
     const char *target;    // one of cla_model_targets; NULL: the folder's, or what each
                            // line begins with

@@ -40,7 +40,7 @@ enum { CLA_CONV_SIDE = 31 }; // the longest side of a filter
 /* What all attention ops share; {0} is plain attention. */
 typedef struct cla_attention_options {
     bool causal; // key j visible to query i when j <= i + S - T
-    // probability of dropping a weight, 0 <= p < 1; kept ones grow by 1/(1-p)
+    // probability of dropping a weight, 0 <= p < 1; others are scaled by 1/(1-p)
     float dropout;
     // out [B,H,Tmax,Smax] f32, the weights before dropout, 0 elsewhere; may be NULL
     cla_tensor **map;
@@ -159,7 +159,8 @@ CLA_API cla_status cla_conv_attention_2d(cla_tape *tape, cla_tensor **o, cla_ten
                                          cla_conv_method method,
                                          const cla_attention_options *options);
 
-/* Self-attention whose map goes through filters that know positions.
+/* Self-attention whose map is convolved along queries, with a filter for each key
+ * position.
  *
  *   p = softmax(q k' / sqrt(d)) per sequence and head, T x T
  *   s[i,o] = act(b[h,o] + sum_{u,c} p[i+u-1,c] w[h,u,c,o]), u = 0,1,2; p is 0 in rows
@@ -181,7 +182,7 @@ CLA_API cla_status cla_conv_attention_1d(cla_tape *tape, cla_tensor **o, cla_ten
                                          cla_activation activation,
                                          const cla_attention_options *options);
 
-/* Self-attention whose scores know positions by learned numbers.
+/* Self-attention that adds learned tables of positions to its scores.
  *
  *   o[i,h] = sum_j p[h,i,j] v[j,h],  p = softmax over j of <q[i,h], k[j,h]> / sqrt(d)
  *   + absolute[h,i,j] + relative[h,i-j+t]
@@ -201,15 +202,15 @@ CLA_API cla_status cla_position_attention(cla_tape *tape, cla_tensor **o, cla_te
                                           const cla_ragged *rows,
                                           const cla_attention_options *options);
 
-/* Self-attention that knows distances by learned vectors.
+/* Self-attention with learned vectors of distances, added to keys and values.
  *
  *   o[i,h] = sum_j p[h,i,j] (v[j,h] + rel_v[c]),
  *   p[h,i,:] = softmax_j <q[i,h], k[j,h] + rel_k[c]> / sqrt(d),
  *   c = clip(j - (i + S - T), -R, R) + R
  *
- * The vectors serve all heads. The queries of a sequence are the last T of its S
- * positions: all of them where q_rows is k_rows, the newest where earlier keys were
- * kept. Memory is O(Nq H R) beside the results'.
+ * All heads share the vectors. The T queries of a sequence are at its last T positions
+ * of S: T is S in self-attention, and less where keys of earlier tokens were kept.
+ * Besides its results it takes O(Nq H R) memory.
  *
  * o             out  [Nq,H,d] f32
  * q             in   [Nq,H,d] f32, a tensor or a column view (likewise k, v)

@@ -96,8 +96,8 @@ typedef struct cla_optimiser_options {
 /* Name of optimiser i, or NULL past the last. docs/training.md has their equations. */
 CLA_API const char *cla_optimiser_name(int i);
 
-/* Fills options with the named optimiser and its usual settings.
- * Errors: CLA_E_USAGE (there is none of this name). */
+/* Fills options with an optimiser's name and its default settings.
+ * Errors: CLA_E_USAGE (there is no optimiser of this name). */
 CLA_API cla_status cla_optimiser_usual(cla_optimiser_options *options,
                                        const char *name);
 

@@ -34,11 +34,11 @@ static const cli_option options[] = {
       "an .svg file; of taggers and language models .safetensors too, for logits and "
       "maps as numbers",
       CLI_TEXT, .at = offsetof(arguments, out), .output = CLI_OUT_FILE },
-    { "passage", 'p', "FILE", "what a reader is asked about", CLI_TEXT,
+    { "passage", 'p', "FILE", "the passage of a reader", CLI_TEXT,
       .at = offsetof(arguments, passage) },
     { "site", 'i', "NAME",
-      "one of the places that look in levels (all); of translators cross (default), "
-      "or encoder: its self-attention",
+      "which attention to show: of readers and poets one with levels (all); of "
+      "translators cross (default), or encoder for its self-attention",
       CLI_TEXT, .at = offsetof(arguments, site) },
     { "chars", 'c', "N", "characters of a poem's line: 5 or 7 (7)", CLI_INT,
       .at = offsetof(arguments, characters), .low = 1, .high = INT32_MAX },
@@ -172,7 +172,7 @@ static cla_status check_options(const arguments *a, const cla_task_kind *kind)
     const bool asked = kind == &cla_reading_kind, writes = kind == &cla_poetry_kind;
     const bool maps = kind == &cla_tagging_kind || kind == &cla_language_kind;
     if (!a->out && !asked && !writes) {
-        return cla_fail(CLA_E_USAGE, "inspect: what a %s looks at needs --out FILE",
+        return cla_fail(CLA_E_USAGE, "inspect: the maps of a %s need --out FILE",
                         kind->name);
     }
     if (a->site && maps) {
@@ -187,7 +187,7 @@ static cla_status check_options(const arguments *a, const cla_task_kind *kind)
                         kind->name);
     }
     if (asked && !a->passage) {
-        return cla_fail(CLA_E_USAGE, "inspect: a reader is asked about --passage FILE");
+        return cla_fail(CLA_E_USAGE, "inspect: a reader needs --passage FILE");
     }
     if (a->passage && !asked) {
         return cla_fail(CLA_E_USAGE,

@@ -12,7 +12,7 @@ typedef struct packed {
     cla_memory memory;
 } packed;
 
-/* What the note of a block holds. */
+/* What the tape records for a block: the tensors to unpack. */
 typedef struct contents {
     cla_pack pack;
     owned *before, *last; // the block's tensors are those from last to before
@@ -49,7 +49,7 @@ static cla_tensor *root_of(cla_tensor *t)
     return t;
 }
 
-/* Gives views the memory that the tensors below them have now. */
+/* Points views to the memory that their base tensors have now. */
 static void move_views(owned *last, const owned *before)
 {
     for (owned *o = last; o != before; o = o->next) {

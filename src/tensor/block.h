@@ -12,8 +12,8 @@ typedef cla_status (*cla_pack)(cla_runtime *rt, const cla_memory *to,
 cla_status cla_tape_begin_block(cla_tape *tape);
 
 /* Ends the block. Of its results y alone may be read afterwards: it gets memory of its
- * own. The others are packed into 16 bits, apart from those without a gradient
- * (statistics of rows), which stay as they are; in front of the block's backward steps
- * they are unpacked. Gradients of results of the block, and what its backward steps
- * need besides, last until the next block's. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+ * own. The others are packed into 16 bits and unpacked before the block's backward
+ * steps; results without a gradient (statistics of rows) are kept as floats. Gradients
+ * of the block's results, and scratch memory of its backward steps, last until the
+ * backward steps of the next block. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_tape_end_block(cla_tape *tape, cla_tensor *y, cla_pack pack);

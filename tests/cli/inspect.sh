@@ -142,7 +142,7 @@ not_finite() { # the last character has all of the probability; its bias becomes
 }
 check 'eval --json: a metric that is not finite is null' not_finite
 
-check 'refuses a reader without a passage' says 2 'a reader is asked about --passage FILE' \
+check 'refuses a reader without a passage' says 2 'a reader needs --passage FILE' \
     inspect "$reader" --text Who
 check 'refuses a passage that is not there' says 6 "$work/none" \
     inspect "$reader" --text Who --passage "$work/none"

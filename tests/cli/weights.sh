@@ -32,16 +32,32 @@ check 'float32 is what there was' test "$(numbers "$run" --weights float32)" = "
 same() { [ "$(lines "$run" --weights "$1")" = "$(lines "$run")" ]; }
 check 'halves give the same translations' same float16
 check 'and 8 bits' same int8
-near() { # BITS BAR [FOLDER]: the loss is that of float32 to within the bar
+near() { # BITS BAR [FOLDER [OPTION...]]: the loss is that of float32 to within the bar
     local a b
     a=$(numbers "$run" | sed 's/.*"nll": *\([0-9.]*\).*/\1/')
-    b=$(numbers "${3-$run}" --weights "$1" | sed 's/.*"nll": *\([0-9.]*\).*/\1/')
+    b=$(numbers "${3-$run}" --weights "$1" "${@:4}" | sed 's/.*"nll": *\([0-9.]*\).*/\1/')
     awk -v a="$a" -v b="$b" -v bar="$2" 'BEGIN { d = a - b; exit !(a > 0 && d < bar && -d < bar) }'
 }
 check 'halves have nearly the same loss' near float16 0.002
 check '8 bits, too' near int8 0.03
 check 'refuses other bits' says 2 "--weights is 'int4', must be float32, float16 or int8" \
     "$clattn" translate --model "$run" --weights int4
+
+# Products of 8 bits: the same words whatever multiplies them.
+bytes_by() { CLATTN_UNIT=$1 lines "$run" --weights int8 --compute int8 "${@:2}"; }
+computed() { [ -n "$(bytes_by none)" ] && [ "$(bytes_by "$@")" = "$(bytes_by none)" ]; }
+check 'products of 8 bits are the same with a unit' computed auto
+check 'and with workers' computed auto --workers 2
+grouped() { [ "$(CLATTN_SCHEDULE=group bytes_by auto)" = "$(bytes_by none)" ]; }
+check 'under the schedule of GPUs, too' grouped
+compute_near() { near int8 "$1" "$run" --compute int8; }
+check 'the loss is near' compute_near 0.05
+check 'refuses another type' says 2 "--compute is 'int4', must be float32 or int8" \
+    "$clattn" translate --model "$run" --weights int8 --compute int4
+check 'refuses weights of floats' says 2 '--compute int8 needs --weights int8' \
+    "$clattn" translate --model "$run" --weights float32 --compute int8
+check 'and those of the state' says 2 'compute is int8, weights must be int8, too' \
+    "$clattn" translate --model "$run" --compute int8
 
 # On disk.
 bytes() { stat -c %s "$1/$state"; }

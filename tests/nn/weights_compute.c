@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/processor.h"
 #include "base/quantise.h"
+#include "cl/bytes_args.h"
 #include "nn/param.h"
 #include "support/support.h"
 
@@ -85,7 +85,7 @@ static float round_row(int *to, const float *x, int n)
     for (int k = 0; k < n; k++) {
         high = fmaxf(high, fabsf(x[k]));
     }
-    const float turned = high > 0 ? 127.0f / high : 0;
+    const float turned = high < LEAST_ROW ? 0 : 127.0f / high;
     for (int k = 0; k < n; k++) {
         to[k] = (int)rint((double)x[k] * (double)turned);
     }
@@ -136,7 +136,10 @@ static float *check_product(const product_case *c, const char *unit,
     float *bias = test_random(c->out, 1, 4), *residual = test_random(size, 1, 5);
     float *y = malloc(((size_t)size + 1) * sizeof *y),
           *again = malloc((size_t)size * 4 + 4);
-    memset(x, 0, (size_t)(c->N > 2 ? c->in : 0) * sizeof *x); // a row of zeros
+    for (int k = 0; c->N > 2 && k < c->in; k++) {
+        x[k] = 0;              // a row of zeros,
+        x[c->in + k] = 1e-38f; // and one whose inverse is infinite
+    }
     bed_init(&b, open_runtime(unit, schedule), c);
     TEST_OK(cla_tensor_upload(b.x, x));
     TEST_OK(cla_tensor_upload(b.bias, bias));
