@@ -79,11 +79,13 @@ class Sources(unittest.TestCase):
     @unittest.mock.patch.multiple(prepare_sources, QUATRAINS_PART=1, QUATRAINS_TRAIN=4)
     def test_quatrains_have_four_equal_lines_and_stand_once(self):
         def poem(first, title="T", line="天地玄黃宇"):
-            return {"author": "A\u3000 B", "title": title, "paragraphs": [f"{first}{line[1:]}，{line}。", f"{line}，{line}。"]}
+            lines = [f"{first}{line[1:]}，{line}。", f"{line}，{line}。"]
+            return {"author": "A\u3000 B", "title": title, "paragraphs": lines}
 
         tang = [("tang", poem(sign)) for sign in "甲乙丙丁戊"]
         song = [("song", poem(sign)) for sign in "子丑寅卯辰巳"]
-        others = [("tang", poem("甲", "again")), ("tang", poem("己", line="天□玄黃宇")), ("tang", poem("庚", line="天地玄黃"))]
+        others = [("tang", poem(*words, **more)) for words, more in (
+            (("甲", "again"), {}), (("己",), {"line": "天□玄黃宇"}), (("庚",), {"line": "天地玄黃"}))]
         parts = prepare_sources.quatrains([*tang, *song, *others])
         self.assertEqual([len(parts[name]) for name in ("test", "val", "train")], [2, 2, 4])
         rows = [row for part in parts.values() for row in part]
