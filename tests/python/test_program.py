@@ -180,6 +180,11 @@ def test_a_tagger(runtime: clattn.Runtime, trained: Make) -> None:
     small = clattn.Weights.INT8
     with clattn.Model.load(trained("tagger"), runtime, weights=small) as model:
         assert len(model.tag(words)) == 4
+    folder, int8 = trained("tagger"), clattn.Compute.INT8
+    with clattn.Model.load(folder, runtime, weights=small, compute=int8) as model:
+        assert len(model.tag(words)) == 4
+    with pytest.raises(clattn.UsageError, match="weights must be int8, too"):
+        clattn.Model.load(folder, runtime, compute=int8)
     with pytest.raises(clattn.UsageError, match="weights"):
         clattn.Model.load(trained("tagger"), runtime, weights=7)  # type: ignore[arg-type]
     with pytest.raises(clattn.FileError, match="none/config"):
