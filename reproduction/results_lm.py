@@ -72,7 +72,8 @@ HEAD = f"""
 Nats a character of the held-out tenth of tiny Shakespeare: means of the seeds {', '.join(map(str, SEEDS))}, and their
 standard deviation. The network is that of `{CONFIG}` with 256 characters of context. Fixed in advance: {STEPS:,} steps of
 12 windows, the ways below with no setting tuned, three seeds; the best state counts. `direct` has 2.3 times the
-parameters of the others: its control is the plain network with as many."""
+parameters of the others: its control is the plain network with as many. Cells ran beside other work, so that
+their paces do not compare."""
 
 ROWS = """
 | way | which is | nats | deviation | gap to plain | parameters | characters a second | MB on the device | seeds |
