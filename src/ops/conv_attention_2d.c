@@ -27,13 +27,10 @@ static void free_works(cla_runtime *rt, void *state)
 
 cla_status cla_conv_work(cla_runtime *rt, int piece, cla_memory *out, int64_t floats)
 {
-    cla_extension *extension = NULL;
-    CLA_TRY(cla_runtime_extension(rt, &WORK_KEY, &extension));
-    if (!extension->state) {
-        CLA_TRY(cla_alloc(&extension->state, CLA_WORKS, sizeof(cla_memory)));
-        extension->fini = free_works;
-    }
-    cla_memory *work = (cla_memory *)extension->state + piece;
+    cla_memory *work = NULL;
+    CLA_TRY(
+        cla_runtime_state(rt, &WORK_KEY, CLA_WORKS * sizeof *work, free_works, &work));
+    work += piece;
     const size_t bytes = (size_t)floats * sizeof(float);
     if (work->bytes < bytes) {
         cla_memory fresh;

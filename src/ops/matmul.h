@@ -186,6 +186,13 @@ struct cla_unit_state {
  * whose kernel does not build, is not used. Errors: as cla_product_unit. */
 cla_status cla_unit_tested(cla_runtime *rt, const cla_unit_state **out);
 
+/* unit.c: judges the test of a unit by known products: its status, and whether they
+ * were right. A driver may refuse instructions, or build them to nothing and say so in
+ * a log only. Fails if CLATTN_UNIT names the unit, else logs that it is not used. who
+ * begins the message. Errors: CLA_E_DEVICE, and those of the test but that. */
+cla_status cla_unit_judge(cla_runtime *rt, const char *who, const char *unit,
+                          cla_status status, bool right);
+
 /* Gives it for operators that have kernels for such numbers, and tests a unit first;
  * NULL unless the precision in force is medium and the schedule tile. Errors: as
  * cla_product_unit. */

@@ -211,8 +211,7 @@ static cla_status compare(cla_runtime *rt, byte_unit unit, cla_memory memory[5],
     return CLA_OK;
 }
 
-/* Tests a unit. A driver may refuse its instructions, or build them to nothing and say
- * so in a log only. */
+/* Tests a unit: *right. */
 static cla_status test_unit(cla_runtime *rt, byte_unit unit, bool *right)
 {
     cla_memory memory[5] = { { 0 } };
@@ -221,21 +220,7 @@ static cla_status test_unit(cla_runtime *rt, byte_unit unit, bool *right)
     for (int i = 0; i < 5; i++) {
         cla_memory_free(&memory[i], rt);
     }
-    if (status && status != CLA_E_DEVICE) {
-        return status;
-    }
-    if (*right) {
-        return CLA_OK;
-    }
-    const char *why = status ? cla_error() : "its products are wrong";
-    const char *device = cla_runtime_device(rt)->name;
-    if (cla_unit_asked(rt) == CLA_UNIT_BY_NAME) {
-        return cla_fail(CLA_E_DEVICE, "linear: unit %s of '%s': %s", NAMES[unit],
-                        device, why);
-    }
-    cla_log(CLA_LOG_INFO, "linear: unit %s of '%s' is not used: %s", NAMES[unit],
-            device, why);
-    return CLA_OK;
+    return cla_unit_judge(rt, "linear", NAMES[unit], status, *right);
 }
 
 /* Whether a runtime has each unit, and its products are right. */
@@ -243,22 +228,11 @@ typedef struct bytes_state {
     bool tested, has[TILES + 1];
 } bytes_state;
 
-static void free_state(cla_runtime *rt, void *state)
-{
-    (void)rt;
-    free(state);
-}
-
 static cla_status tested_state(cla_runtime *rt, const bytes_state **out)
 {
     static const char key;
-    cla_extension *extension = NULL;
-    CLA_TRY(cla_runtime_extension(rt, &key, &extension));
-    if (!extension->state) {
-        CLA_TRY(cla_alloc(&extension->state, 1, sizeof(bytes_state)));
-        extension->fini = free_state;
-    }
-    bytes_state *state = extension->state;
+    bytes_state *state = NULL;
+    CLA_TRY(cla_runtime_state(rt, &key, sizeof *state, NULL, &state));
     if (!state->tested) {
         const bool offered[] = { true, cla_unit_dots(rt), cla_unit_tiles_bytes(rt) };
         for (int i = PLAIN; i <= TILES; i++) {

@@ -44,14 +44,7 @@ static void free_state(cla_runtime *rt, void *state)
 
 static cla_status state_of(cla_runtime *rt, library_state **out)
 {
-    cla_extension *extension = NULL;
-    CLA_TRY(cla_runtime_extension(rt, &EXTENSION_KEY, &extension));
-    if (!extension->state) {
-        CLA_TRY(cla_alloc(&extension->state, 1, sizeof **out));
-        extension->fini = free_state;
-    }
-    *out = extension->state;
-    return CLA_OK;
+    return cla_runtime_state(rt, &EXTENSION_KEY, sizeof **out, free_state, out);
 }
 
 /* ---- tuned parameters -------------------------------------------------------- */

@@ -218,14 +218,9 @@ static void free_scratch(cla_runtime *rt, void *state)
 cla_status cla_product_scratch(cla_runtime *rt, size_t bytes, cla_memory **out)
 {
     static const char key;
-    cla_extension *extension = NULL;
+    cla_memory *scratch = NULL;
     *out = NULL;
-    CLA_TRY(cla_runtime_extension(rt, &key, &extension));
-    if (!extension->state) {
-        CLA_TRY(cla_alloc(&extension->state, 1, sizeof(cla_memory)));
-        extension->fini = free_scratch;
-    }
-    cla_memory *scratch = extension->state;
+    CLA_TRY(cla_runtime_state(rt, &key, sizeof *scratch, free_scratch, &scratch));
     if (scratch->bytes < bytes) {
         cla_memory_free(scratch, rt);
         CLA_TRY(cla_memory_new(scratch, rt, bytes));

@@ -53,6 +53,23 @@ static cla_status compare(cla_runtime *rt, const cla_unit_state *state,
     return CLA_OK;
 }
 
+cla_status cla_unit_judge(cla_runtime *rt, const char *who, const char *unit,
+                          cla_status status, bool right)
+{
+    if (right || (status && status != CLA_E_DEVICE)) {
+        return status;
+    }
+    const char *why = status ? cla_error() : "its products are wrong";
+    const char *device = cla_runtime_device(rt)->name;
+    if (cla_unit_asked(rt) == CLA_UNIT_BY_NAME) {
+        return cla_fail(CLA_E_DEVICE, "%s: unit %s of '%s': %s", who, unit, device,
+                        why);
+    }
+    cla_log(CLA_LOG_INFO, "%s: unit %s of '%s' is not used: %s", who, unit, device,
+            why);
+    return CLA_OK;
+}
+
 /* Tests the unit; without a right answer the same products run without it. A driver may
  * refuse its instructions, or build them to nothing and say so in a log only. */
 static cla_status test_unit(cla_runtime *rt, cla_unit_state *state)
@@ -63,27 +80,11 @@ static cla_status test_unit(cla_runtime *rt, cla_unit_state *state)
     for (int i = 0; i < 3; i++) {
         cla_memory_free(&memory[i], rt);
     }
-    if (status && status != CLA_E_DEVICE) {
-        return status;
-    }
+    CLA_TRY(cla_unit_judge(rt, "matmul", cla_unit_name(state->unit), status, right));
     if (!right) {
-        const char *why = status ? cla_error() : "its products are wrong";
-        if (cla_unit_asked(rt) == CLA_UNIT_BY_NAME) {
-            return cla_fail(CLA_E_DEVICE, "matmul: unit %s of '%s': %s",
-                            cla_unit_name(state->unit), cla_runtime_device(rt)->name,
-                            why);
-        }
-        cla_log(CLA_LOG_INFO, "matmul: unit %s of '%s' is not used: %s",
-                cla_unit_name(state->unit), cla_runtime_device(rt)->name, why);
         *state = (cla_unit_state){ .unit = CLA_UNIT_NONE };
     }
     return CLA_OK;
-}
-
-static void free_state(cla_runtime *rt, void *state)
-{
-    (void)rt;
-    free(state);
 }
 
 /* The states of both schedules. */
@@ -94,13 +95,8 @@ typedef struct unit_states {
 static cla_status state_of(cla_runtime *rt, cla_unit_state **out)
 {
     static const char key;
-    cla_extension *extension = NULL;
-    CLA_TRY(cla_runtime_extension(rt, &key, &extension));
-    if (!extension->state) {
-        CLA_TRY(cla_alloc(&extension->state, 1, sizeof(unit_states)));
-        extension->fini = free_state;
-    }
-    unit_states *states = extension->state;
+    unit_states *states = NULL;
+    CLA_TRY(cla_runtime_state(rt, &key, sizeof *states, NULL, &states));
     *out = is_group(rt) ? &states->group : &states->tile;
     return CLA_OK;
 }

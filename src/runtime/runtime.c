@@ -280,6 +280,25 @@ cla_status cla_runtime_extension(cla_runtime *rt, const void *key, cla_extension
     return CLA_OK;
 }
 
+static void free_state(cla_runtime *rt, void *state)
+{
+    (void)rt;
+    free(state);
+}
+
+cla_status cla_runtime_state(cla_runtime *rt, const void *key, size_t size,
+                             void (*fini)(cla_runtime *rt, void *state), void *out)
+{
+    cla_extension *extension = NULL;
+    CLA_TRY(cla_runtime_extension(rt, key, &extension));
+    if (!extension->state) {
+        CLA_TRY(cla_alloc(&extension->state, 1, size));
+        extension->fini = fini ? fini : free_state;
+    }
+    memcpy(out, &extension->state, sizeof extension->state);
+    return CLA_OK;
+}
+
 const cla_device *cla_runtime_device(const cla_runtime *rt)
 {
     return rt ? &rt->device : NULL;

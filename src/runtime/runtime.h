@@ -371,3 +371,8 @@ typedef struct cla_extension {
     void (*fini)(cla_runtime *rt, void *state);
 } cla_extension;
 cla_status cla_runtime_extension(cla_runtime *rt, const void *key, cla_extension **out);
+
+/* Gives such a state of size bytes, zeros at first: *(T **)out. fini NULL: free.
+ * Errors: CLA_E_NOMEM. */
+cla_status cla_runtime_state(cla_runtime *rt, const void *key, size_t size,
+                             void (*fini)(cla_runtime *rt, void *state), void *out);
