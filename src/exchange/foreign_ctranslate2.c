@@ -245,7 +245,7 @@ static cla_status add_tables(writer *w)
     return add_bias(w);
 }
 
-int cla_ct2_activation(cla_activation activation)
+static int activation_of(cla_activation activation)
 {
     static const int numbers[] = {
         [CLA_NONE] = -1, [CLA_RELU] = 0, [CLA_TANH] = 5,      [CLA_SIGMOID] = 6,
@@ -254,10 +254,10 @@ int cla_ct2_activation(cla_activation activation)
     return numbers[activation];
 }
 
-static cla_status add_scalars(writer *w)
+cla_status cla_ct2_add_scalars(const foreign *f, ct2_file *file, bool zero_start)
 {
-    const transformer_config *c = &w->l->f->t->config;
-    const int activation = cla_ct2_activation(c->coder.activation);
+    const transformer_config *c = &f->t->config;
+    const int activation = activation_of(c->coder.activation);
     const struct {
         const char *name;
         int type, value;
@@ -270,17 +270,24 @@ static cla_status add_scalars(writer *w)
         { "decoder/num_heads", CT2_I16, c->coder.heads },
         { "decoder/pre_norm", CT2_I8, c->coder.pre_norm },
         { "decoder/scale_alibi", CT2_I8, 0 },
-        { "decoder/start_from_zero_embedding", CT2_I8, w->l->zero_start },
+        { "decoder/start_from_zero_embedding", CT2_I8, zero_start },
         { "encoder/activation", CT2_I8, activation },
         { "encoder/embeddings_merge", CT2_I8, 0 },
         { "encoder/multi_query_attention", CT2_I8, 0 },
         { "encoder/num_heads", CT2_I16, c->coder.heads },
         { "encoder/pre_norm", CT2_I8, c->coder.pre_norm },
     };
-    const float scale = c->unscaled ? 1 : sqrtf((float)c->coder.model);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        CLA_TRY(cla_ct2_add_whole(&w->file, all[i].name, all[i].type, all[i].value));
+        CLA_TRY(cla_ct2_add_whole(file, all[i].name, all[i].type, all[i].value));
     }
+    return CLA_OK;
+}
+
+static cla_status add_scalars(writer *w)
+{
+    const transformer_config *c = &w->l->f->t->config;
+    const float scale = c->unscaled ? 1 : sqrtf((float)c->coder.model);
+    CLA_TRY(cla_ct2_add_scalars(w->l->f, &w->file, w->l->zero_start));
     CLA_TRY(cla_ct2_add_real(&w->file, "decoder/scale_embeddings", scale));
     return cla_ct2_add_real(&w->file, "encoder/scale_embeddings", scale);
 }

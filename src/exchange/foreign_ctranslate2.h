@@ -4,8 +4,9 @@
 #include "exchange/ct2.h"
 #include "exchange/foreign.h"
 
-/* Returns CTranslate2's number of an activation; -1: it has none. */
-int cla_ct2_activation(cla_activation activation);
+/* Adds the scalars that all models have, apart from scale_embeddings, whose type
+ * differs. zero_start: translations start with zeros. Errors: CLA_E_NOMEM. */
+cla_status cla_ct2_add_scalars(const foreign *f, ct2_file *file, bool zero_start);
 
 /* Appends the token of a piece to an array. Errors: CLA_E_INPUT (it is not UTF-8). */
 cla_status cla_ct2_add_token(const foreign *f, json_t *tokens, size_t piece,

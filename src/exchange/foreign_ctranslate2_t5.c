@@ -144,31 +144,9 @@ static cla_status add_tables(writer *w)
 static cla_status add_scalars(writer *w)
 {
     const transformer_config *c = &w->l->f->t->config;
-    const int activation = cla_ct2_activation(c->coder.activation);
-    const struct {
-        const char *name;
-        int type, value;
-    } all[] = {
-        { "decoder/activation", CT2_I8, activation },
-        { "decoder/alibi", CT2_I8, 0 },
-        { "decoder/alibi_use_positive_positions", CT2_I8, 0 },
-        { "decoder/alignment_heads", CT2_I16, 1 },
-        { "decoder/alignment_layer", CT2_I16, -1 },
-        { "decoder/num_heads", CT2_I16, c->coder.heads },
-        { "decoder/pre_norm", CT2_I8, 1 },
-        { "decoder/scale_alibi", CT2_I8, 0 },
-        { "decoder/scale_embeddings", CT2_I8, 0 },
-        { "decoder/start_from_zero_embedding", CT2_I8, 0 },
-        { "encoder/activation", CT2_I8, activation },
-        { "encoder/embeddings_merge", CT2_I8, 0 },
-        { "encoder/multi_query_attention", CT2_I8, 0 },
-        { "encoder/num_heads", CT2_I16, c->coder.heads },
-        { "encoder/pre_norm", CT2_I8, 1 },
-        { "encoder/scale_embeddings", CT2_I8, 0 },
-    };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        CLA_TRY(cla_ct2_add_whole(&w->file, all[i].name, all[i].type, all[i].value));
-    }
+    CLA_TRY(cla_ct2_add_scalars(w->l->f, &w->file, false));
+    CLA_TRY(cla_ct2_add_whole(&w->file, "decoder/scale_embeddings", CT2_I8, 0));
+    CLA_TRY(cla_ct2_add_whole(&w->file, "encoder/scale_embeddings", CT2_I8, 0));
     return c->output_scale ? cla_ct2_add_real(&w->file, "decoder/scale_outputs",
                                               (float)(1 / sqrt(c->coder.model)))
                            : CLA_OK;
