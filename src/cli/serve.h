@@ -232,8 +232,11 @@ cla_status serve_generate(const serve_worker *w, cla_model *model,
 /* ---- serve_routes.c ---- */
 
 typedef struct serve_route {
-    const char *path;    // NULL: there is no such one
-    int kind;            // serve_kind of a POST, or -1: GET
+    const char *path; // NULL: there is no such one
+    int kind;         // serve_kind of a POST, or -1: GET
+    /* Appends the response to a GET of the path, or refuses the job. Errors:
+     * CLA_E_NOMEM. */
+    cla_status (*get)(serve *s, serve_job *job, const char *path, cla_text *out);
     const char *type;    // of the content of the response
     const char *methods; // those that it takes
 } serve_route;
@@ -242,8 +245,6 @@ const serve_route *serve_route_of(const char *path);
 /* Refuses a request that the service does not take. */
 void serve_refuse_route(const serve *s, serve_job *job, const serve_route *route,
                         const char *method);
-/* Appends the response to a GET of a path, or refuses the job. Errors: CLA_E_NOMEM. */
-cla_status serve_get(serve *s, serve_job *job, const char *path, cla_text *out);
 
 /* ---- serve_stream.c ---- */
 

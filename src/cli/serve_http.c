@@ -126,7 +126,7 @@ static enum MHD_Result respond_get(serve *s, request *r,
                                    struct MHD_Connection *connection)
 {
     cla_text out = { 0 };
-    if (serve_get(s, &r->job, r->route->path, &out)) {
+    if (r->route->get(s, &r->job, r->route->path, &out)) {
         serve_refuse(&r->job, 500, "%s", cla_error());
     }
     if (r->job.code) {
@@ -233,7 +233,7 @@ static enum MHD_Result take_part(const serve *s, request *r, const char *data,
 /* Handles the end of a request. */
 static enum MHD_Result end(serve *s, request *r, struct MHD_Connection *connection)
 {
-    if (r->route->kind < 0) {
+    if (r->route->get) {
         return respond_get(s, r, connection);
     }
     if (serve_read_job(s, &r->job, r->body.data ? r->body.data : "", r->body.size,

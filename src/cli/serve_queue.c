@@ -87,7 +87,7 @@ static size_t take_batch(serve *s, serve_unit *unit)
     const serve_model *of = s->head ? serve_first(s->head) : NULL;
     for (serve_job **at = &s->head, *job;
          (job = *at) && n < (size_t)s->limits->batch;) {
-        if (s->gone && s->gone(job)) { // nobody waits for its texts
+        if (s->gone && s->gone(job)) { // its client has left
             serve_refuse(job, 499, "the client has left");
         }
         while (serve_first(job) == of && job->taken < job->count &&
