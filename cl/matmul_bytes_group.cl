@@ -12,6 +12,7 @@
  * Numerics: as matmul_bytes.cl; the sums are whole numbers, so their order is free.
  * Writes: q, row_scale and y whole. */
 #include "bytes_dot.clh"
+#include "bytes_row.clh"
 #include "matmul.clh"
 
 #define WG   128
@@ -51,12 +52,12 @@ kernel void matmul_bytes_rows(global int *restrict q, global float *restrict row
     barrier(CLK_LOCAL_MEM_FENCE);
     const float largest = high[0];
     const bool finite = odd[0] == 0.0f;
-    const float turned = largest < LEAST_ROW ? 0.0f : 127.0f / largest;
+    const float factor = row_factor(largest);
     for (int k = 4 * lane; k < s.K; k += 4 * WG) {
         char four[4];
         for (int i = 0; i < 4; i++) {
             const bool inside = finite && k + i < s.K;
-            four[i] = inside ? byte_of(a[k + i], turned) : 0;
+            four[i] = inside ? row_byte(a[k + i], factor) : 0;
         }
         q[(size_t)row * quads + k / 4] =
             as_int((char4)(four[0], four[1], four[2], four[3]));
