@@ -1,5 +1,5 @@
 /* gradient.c - where gradients of results and inputs lie, views among them. */
-#include "tensor/tensor.h"
+#include "tensor/tape.h"
 
 cla_status cla_grad_make(const char *who, cla_tape *tape, cla_tensor *x)
 {

@@ -34,3 +34,9 @@ struct cla_tape {
     note *notes;
     size_t note_count, note_cap;
 };
+
+/* tape.c: makes the gradient of x, a result of the tape, where x lies. */
+cla_status cla_tape_gradient(cla_tape *tape, cla_tensor *x);
+
+/* block.c: forgets the blocks of a tape. */
+void cla_tape_close_block(cla_tape *tape);

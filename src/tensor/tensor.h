@@ -234,12 +234,6 @@ size_t cla_tape_first_use(const cla_tape *tape, const cla_tensor *t);
  * further), CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_grad_make(const char *who, cla_tape *tape, cla_tensor *x);
 
-/* tape.c: makes the gradient of x, a result of the tape, where x lies. */
-cla_status cla_tape_gradient(cla_tape *tape, cla_tensor *x);
-
-/* block.c: forgets the blocks of a tape. */
-void cla_tape_close_block(cla_tape *tape);
-
 /* Returns the gradient of a result, or NULL if none has reached it: then there is
  * nothing to do. */
 const cla_tensor *cla_grad_in(const cla_tensor *y);
