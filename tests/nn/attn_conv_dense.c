@@ -139,7 +139,7 @@ static void result(cla_runtime *rt, float o[SIZE], const char *attention,
     float *filter = calloc((size_t)n + 1, sizeof *filter);
     way_case w;
     cla_tape *tape = test_tape(rt, false);
-    cla_tensor *x[3] = { NULL }, *y = NULL;
+    cla_tensor *x[3] = { NULL };
     for (int64_t h = 0; h < H; h++) {
         for (int64_t i = 0; i < (stride ? FILTER : 1); i++) {
             filter[h * n / H + middle + i * stride] = 1;
@@ -157,13 +157,7 @@ static void result(cla_runtime *rt, float o[SIZE], const char *attention,
         TEST_OK(cla_tensor_new(&x[2], rt, CLA_F32, 2, (int64_t[]){ H, FILTER }));
         TEST_OK(cla_tensor_fill(x[2], 0.5f));
     }
-    TEST_OK(way_device(tape, &y, x, &w));
-    TEST_OK(cla_tensor_download(y, o));
-    cla_tape_free(&tape);
-    for (int i = 0; i < 3; i++) {
-        cla_tensor_free(&x[i]);
-    }
-    way_close(&w);
+    way_finish(&w, tape, x, 3, o);
     free(filter);
     free(random);
 }

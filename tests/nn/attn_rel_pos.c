@@ -95,19 +95,13 @@ static void result(cla_runtime *rt, float o[SIZE], const char *attention, float 
     float *random = test_random((int64_t)3 * SIZE, 1, 5);
     way_case w;
     cla_tape *tape = test_tape(rt, false);
-    cla_tensor *x[3] = { NULL }, *y = NULL;
+    cla_tensor *x[3] = { NULL };
     open_way(&w, rt, attention);
     for (int i = 0; i < 3; i++) {
         TEST_OK(cla_tensor_new(&x[i], rt, CLA_F32, 2, i ? table : wide));
         TEST_OK(i ? cla_tensor_fill(x[i], number) : cla_tensor_upload(x[i], random));
     }
-    TEST_OK(way_device(tape, &y, x, &w));
-    TEST_OK(cla_tensor_download(y, o));
-    cla_tape_free(&tape);
-    for (int i = 0; i < 3; i++) {
-        cla_tensor_free(&x[i]);
-    }
-    way_close(&w);
+    way_finish(&w, tape, x, 3, o);
     free(random);
 }
 

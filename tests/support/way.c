@@ -44,6 +44,18 @@ void way_close(way_case *w)
     free(w->offsets);
 }
 
+void way_finish(way_case *w, cla_tape *tape, cla_tensor **x, int n, float *o)
+{
+    cla_tensor *y = NULL;
+    TEST_OK(way_device(tape, &y, x, w));
+    TEST_OK(cla_tensor_download(y, o));
+    cla_tape_free(&tape);
+    for (int i = 0; i < n; i++) {
+        cla_tensor_free(&x[i]);
+    }
+    way_close(w);
+}
+
 cla_status way_attend(way_case *w, cla_tape *tape, cla_tensor **o, cla_tensor *qkv)
 {
     const attn_config *c = &w->layer.config;

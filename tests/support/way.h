@@ -35,6 +35,9 @@ cla_status way_attend(way_case *w, cla_tape *tape, cla_tensor **o, cla_tensor *q
  * others are its parameters in the order of their addition. */
 cla_status way_device(cla_tape *tape, cla_tensor **o, cla_tensor **x, void *context);
 
+/* Computes the same into the host's o; frees x [n], the tape and the case. */
+void way_finish(way_case *w, cla_tape *tape, cla_tensor **x, int n, float *o);
+
 /* Returns copies of q, k and v [N,D] of qkv [N,3*D], one after the other. The caller
  * frees them. */
 double *way_split(const double *qkv, int N, int D);
