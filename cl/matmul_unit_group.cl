@@ -226,7 +226,7 @@ kernel void matmul_unit_group(global float *y, global const float *a,
         if (k + DEPTH < whole) {
             fetch(&next, a, b, rows, columns, s);
         }
-        unit_multiply(&sums, a_tile, b_tile, scratch);
+        unit_multiply(&sums, a_tile, b_tile, TB, scratch);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     y += s.y_offset + batch * s.y_stride + (size_t)i0 * s.y_ld + j0;

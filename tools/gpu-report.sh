@@ -54,9 +54,11 @@ card intel 32
 for class in nvidia intel; do # the tiles of larger products, too
     record "$class" more gemm --quick
 done
-# unit CLASS NAME: products of numbers that its matrix unit multiplies.
+# unit CLASS NAME: products and attention of numbers that its matrix unit multiplies.
 unit() {
-    CLATTN_UNIT=$2 CLATTN_PRECISION=medium record "$1" "$2" gemm --quick
+    for suite in gemm attention; do
+        CLATTN_UNIT=$2 CLATTN_PRECISION=medium record "$1" "$2" $suite --quick
+    done
     CLATTN_UNIT=$2 record "$1" "$2" weights --quick
 }
 unit nvidia mma

@@ -1,5 +1,8 @@
 /* attention.c - fused full attention of packed sequences. */
 #include "ops/attention_common.h"
+
+#include <string.h>
+
 #include "tensor/signature.h"
 
 static const char BACKWARD[] = "attention_backward_tile"; // kernel file
@@ -46,11 +49,11 @@ static int power_of_two(int from, int n)
     return from;
 }
 
-/* A pass over tiles: its kernel's file and quads of columns of an item, both of the
- * group schedule; its longest sequence, the number of T x S x d products in it, and the
- * groups along the sequences. */
+/* A pass over tiles: its kernel's files, without and with a matrix unit, and quads of
+ * columns of an item, all of the group schedule; its longest sequence, the number of T x
+ * S x d products in it, and the groups along the sequences. */
 typedef struct pass {
-    const char *file;
+    const char *file, *unit_file;
     int quads, longest, products;
     int64_t layers;
     const cla_attention_change *change; // NULL: none
@@ -86,11 +89,35 @@ static int plan_strips(cla_runtime *rt, const cla_attention_call *call, const pa
     return 8 * down;
 }
 
+/* As plan_strips for a device's matrix unit (cl/attention_unit_group.clh). */
+static int plan_unit(cla_runtime *rt, const cla_attention_call *call, const pass *p,
+                     cla_launch *launch)
+{
+    enum { NARROW = 64, LEAST = 32, LARGE = 64 }; // width; rows of tiles
+    const int columns = call->width > NARROW ? 2 * NARROW : NARROW;
+    const int most = cla_tuned(rt, "attention_unit", "ROWS", 64) * NARROW / columns;
+    const int rows = p->longest <= LEAST || most < LEAST ? LEAST : most;
+    const cla_define defines[] = {
+        { "UNIT", (int)call->unit->unit },
+        { "EMULATED", call->unit->emulated },
+        { "TM", rows },
+        { "TN", columns },
+        { "WIDTH", call->width },
+        { "WIDE", cla_attention_is_wide(call) },
+    };
+    memcpy(launch->define, defines, sizeof defines);
+    launch->file = p->unit_file;
+    launch->option = cla_unit_option(call->unit);
+    launch->local[0] = rows > LARGE ? 256 : 128;
+    return rows;
+}
+
 /* Returns the define of a pass whose items load the next tiles while they multiply, or
  * the end of a list of defines where that costs more registers than it is worth. */
-static cla_define prefetch(cla_runtime *rt, const cla_attention_change *change)
+static cla_define prefetch(cla_runtime *rt, const cla_attention_call *call,
+                           const cla_attention_change *change)
 {
-    const int ahead = change ? 0 : cla_tuned(rt, "attention", "AHEAD", 0);
+    const int ahead = change || call->unit ? 0 : cla_tuned(rt, "attention", "AHEAD", 0);
     return (cla_define){ ahead ? "AHEAD" : NULL, ahead };
 }
 
@@ -100,7 +127,8 @@ static int plan(cla_runtime *rt, const cla_attention_call *call, const pass *p,
                 cla_launch *launch)
 {
     if (cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP) {
-        return plan_strips(rt, call, p, launch);
+        return call->unit ? plan_unit(rt, call, p, launch)
+                          : plan_strips(rt, call, p, launch);
     }
     const char *tile = p->change ? p->change->tile : "attention_tile";
     return cla_attention_plan(rt, call, p->longest, "attention", tile, launch);
@@ -146,7 +174,8 @@ static pass pass_of_forward(cla_runtime *rt, const cla_attention_call *call,
 {
     const int quads =
         change && change->lean ? 1 : cla_tuned(rt, "attention", "QUADS", 2);
-    return (pass){ "attention", quads, call->longest_q, 2, call->sequences, change };
+    return (pass){ "attention", "attention_unit_group", quads, call->longest_q, 2,
+                   call->sequences, change };
 }
 
 cla_status cla_attention_forward(cla_runtime *rt, const cla_attention_call *call,
@@ -167,7 +196,9 @@ cla_status cla_attention_forward(cla_runtime *rt, const cla_attention_call *call
 static pass pass_of_grad_q(const cla_attention_call *call,
                            const cla_attention_change *change, int64_t layers)
 {
-    return (pass){ "attention_grad_q", 1, call->longest_q, 3, layers, change };
+    return (pass){
+        "attention_grad_q", "attention_unit_grad_q", 1, call->longest_q, 3, layers, change
+    };
 }
 
 int cla_attention_grad_q_rows(cla_runtime *rt, const cla_attention_call *call,
@@ -196,7 +227,7 @@ cla_status cla_attention_grad_q(cla_runtime *rt, const cla_attention_call *call,
                   cla_bytes(&call->args, sizeof call->args), cla_i32(g->q_mode) },
     };
     if (cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP) {
-        launch.define[6] = prefetch(rt, change);
+        launch.define[6] = prefetch(rt, call, change);
     }
     return launch_tiles(rt, call, &p, &launch);
 }
@@ -207,8 +238,8 @@ static cla_status grad_kv(cla_runtime *rt, const cla_attention_call *call,
                           const cla_attention_grads *g,
                           const cla_attention_change *change, bool keys, bool values)
 {
-    const pass p = { "attention_grad_kv", 1,     call->longest_k, 1 + 2 * keys + values,
-                     call->sequences,     change };
+    const pass p = { "attention_grad_kv",    "attention_unit_grad_kv", 1, call->longest_k,
+                     1 + 2 * keys + values, call->sequences,          change };
     cla_launch launch = {
         .kernel = "attention_grad_kv",
         .args = { cla_buf(g->k), cla_buf(g->v), cla_buf(g->o), cla_buf(call->q),
@@ -222,7 +253,7 @@ static cla_status grad_kv(cla_runtime *rt, const cla_attention_call *call,
         launch.define[6] = (cla_define){ "KEYS", keys };
         launch.define[7] = (cla_define){ "VALUES", values };
         if (keys) { // values alone leave room for more groups, which wait less
-            launch.define[8] = prefetch(rt, change);
+            launch.define[8] = prefetch(rt, call, change);
         }
     }
     return launch_tiles(rt, call, &p, &launch);
@@ -237,7 +268,9 @@ cla_status cla_attention_grads_kv(cla_runtime *rt, const cla_attention_call *cal
     if (cla_runtime_schedule(rt) != CLA_SCHEDULE_GROUP) {
         return grad_kv(rt, call, g, change, true, true);
     }
-    if (call->width <= cla_tuned(rt, "attention", "BOTH", 256) || !g->k || !g->v) {
+    const bool both =
+        call->unit || call->width <= cla_tuned(rt, "attention", "BOTH", 256);
+    if (both || !g->k || !g->v) {
         return grad_kv(rt, call, g, change, g->k != NULL, g->v != NULL);
     }
     CLA_TRY(grad_kv(rt, call, g, change, true, false));
@@ -307,6 +340,21 @@ static cla_status backward(cla_tape *tape, void *saved)
     return grads.k || grads.v ? cla_attention_grads_kv(rt, call, &grads, NULL) : CLA_OK;
 }
 
+/* Has a GPU's matrix unit multiply under medium, where heads are not too wide for its
+ * tiles. */
+static cla_status use_card(cla_attention_call *call, cla_runtime *rt)
+{
+    enum { WIDEST = 128 };
+    if (cla_runtime_precision(rt) != CLA_PRECISION_MEDIUM ||
+        cla_runtime_schedule(rt) != CLA_SCHEDULE_GROUP || call->width > WIDEST) {
+        return CLA_OK;
+    }
+    const cla_unit_state *unit = NULL;
+    CLA_TRY(cla_unit_tested(rt, &unit));
+    call->unit = unit->unit == CLA_UNIT_NONE ? NULL : unit;
+    return CLA_OK;
+}
+
 const cla_signature cla_attention_signature = {
     "attention", "q~:Nq,H,d k~:Nk,H,d v~:Nk,H,d q_rows(Nq,B,T) k_rows(Nk,B,S) -> "
                  "o:Nq,H,d map?:B,H,T,S"
@@ -321,6 +369,7 @@ cla_status cla_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q, cla_tens
     CLA_TRY(cla_attention_check("attention", q, k, v, q_rows, k_rows, options));
     CLA_TRY(cla_attention_begin(&call, tape, q, k, v, q_rows, k_rows, options));
     CLA_TRY(cla_attention_round(&call, tape));
+    CLA_TRY(use_card(&call, cla_tape_runtime(tape)));
     CLA_TRY(cla_attention_forward(cla_tape_runtime(tape), &call, NULL));
     if (options && options->map) {
         const cla_attention_reach all = { .window = 0, .area = 1 };

@@ -115,7 +115,7 @@ static void use_blocks(cla_runtime *rt, const cla_product *p, const cla_group_ti
     launch->args[5] = cla_mem(cla_product_scale(p));
 }
 
-/* Sets them for a unit. Intel's compiler needs all registers that a thread may have. */
+/* Sets them for a unit. */
 static void use_unit(const cla_product *p, const cla_group_tile *t,
                      const cla_unit_state *unit, cla_launch *launch)
 {
@@ -132,9 +132,7 @@ static void use_unit(const cla_product *p, const cla_group_tile *t,
     };
     launch->file = "matmul_unit_group";
     launch->kernel = "matmul_unit_group";
-    launch->option = unit->unit == CLA_UNIT_DPAS && !unit->emulated
-                         ? "-cl-intel-256-GRF-per-thread"
-                         : NULL;
+    launch->option = cla_unit_option(unit);
     memcpy(launch->define, defines, sizeof defines);
     launch->local[0] = rows > LARGE ? 256 : 128;
 }

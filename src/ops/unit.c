@@ -148,3 +148,10 @@ void cla_unit_define(cla_launch *launch, const cla_unit_state *unit)
     *to++ = (cla_define){ "UNIT", (int)unit->unit };
     *to = (cla_define){ "CONVERTS", unit->converts };
 }
+
+const char *cla_unit_option(const cla_unit_state *unit)
+{
+    return unit->unit == CLA_UNIT_DPAS && !unit->emulated
+               ? "-cl-intel-256-GRF-per-thread"
+               : NULL;
+}
