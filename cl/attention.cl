@@ -11,12 +11,6 @@
  * Writes: every row of o, and of lse. */
 #include "attention_strip.clh"
 
-#define RED (ACROSS + 1) // row stride of the reduction, odd
-
-#if ROWS * RED > X_SIZE + Y_SIZE
-#error the reduction needs more local memory than the tiles have
-#endif
-
 INLINE void begin_tops(local float *tops)
 {
     for (int i = LANE(0); i < ROWS; i += ITEMS) {
@@ -64,21 +58,9 @@ INLINE void end_rows(strip *z, eight total, local float *red, local const float 
                      local float *shares, global float *lse, size_t at, size_t apart,
                      int rows)
 {
-#define TELL_SUM(i, n) red[(8 * TY + i) * RED + TX] = total.n;
-    TELL_SUM(0, top.x)
-    TELL_SUM(1, top.y)
-    TELL_SUM(2, top.z)
-    TELL_SUM(3, top.w)
-    TELL_SUM(4, low.x)
-    TELL_SUM(5, low.y)
-    TELL_SUM(6, low.z)
-    TELL_SUM(7, low.w)
-    barrier(CLK_LOCAL_MEM_FENCE);
+    tell_totals(red, total);
     for (int i = LANE(0); i < ROWS; i += ITEMS) {
-        float sum = 0.0f;
-        for (int n = 0; n < ACROSS; n++) {
-            sum += red[i * RED + n];
-        }
+        const float sum = sum_of_totals(red, i);
         const bool none = sum == 0.0f;
         shares[i] = none ? 0.0f : 1.0f / sum;
         if (lse && i < rows) {
@@ -93,7 +75,8 @@ INLINE void end_rows(strip *z, eight total, local float *red, local const float 
 }
 
 // o_i = sum_j p_ij v_j, lse_i = m_i and log2(sum_j exp(s_ij - m_i)), scores without
-// scale unless they have a bias; lse may be null
+// scale unless they have a bias; lse may be null. Without o where attention_weighted.cl
+// computes it from lse
 WORK_GROUP(ITEMS, 1, 1)
 kernel void attention_forward(global float *restrict o, global float *restrict lse,
                               global const float *restrict q,
@@ -109,12 +92,12 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
     BIAS_LOCALS
     volatile local int odd;
     local float *x = tiles, *y = tiles + X_SIZE;
-    const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    const sequence e = SEQUENCE(q_offsets, k_offsets, a.causal);
     const int h = GROUP(1), first = GROUP(0) * ROWS, rows = min(e.T - first, ROWS);
     const int end = rows > 0 ? clamp(first + rows + e.reach, 0, e.S) : 0;
     const int row = e.q_first + first;
     const float unit = BIASED_UNIT(a.scale);
-    const bias b = FORWARD_BIAS(e, row);
+    FORWARD_BIAS(b, e, row);
     const draws d = { a, row + 8 * TY, h };
     eight total = { (float4)(0.0f), (float4)(0.0f) };
     strip s, z;
@@ -123,7 +106,8 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
     bias_start();
     bias_begin(&b, rows);
     begin_tops(tops);
-    for (int j = 0; TOGETHER(j < end); j += SPAN) {
+    for (int j = next_key(&b, first_key(&b, first), end, first, rows);
+         TOGETHER(j < end); j = next_key(&b, j + SPAN, end, first, rows)) {
         const int key = e.k_first + j;
         const place at = { first, rows, j, end - j };
         begin_queries(&b, &s, at);
@@ -144,12 +128,15 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
         if (!BIASED && j + SPAN > min(e.S, first + e.reach + 1)) {
             strip_hide(&s, e.S, first + 8 * TY, e.reach, j, HIDDEN);
         }
-        strip_mix(&z, &s, v + v_row(a, key, h, WIDTH), a.v_stride, at, &b, &d, x, y,
-                  &odd);
+        factor_queries(&b, &s, at);
+        if (!LATE_WEIGHTS) {
+            strip_mix(&z, &s, v + v_row(a, key, h, WIDTH), a.v_stride, at, &b,
+                      FORWARD_LEARNS, &d, x, y, &odd);
+        }
     }
     end_rows(&z, total, tiles, tops, fades, lse, statistic(a, row, h), statistics(a),
              rows);
     bias_end(&b, rows, fades, 1.0f);
     strip_store(o + o_row(a, row, h, WIDTH), a.heads * WIDTH, &z, rows, 1.0f,
-                GRAD_WRITE);
+                LATE_WEIGHTS ? GRAD_SKIP : GRAD_WRITE);
 }

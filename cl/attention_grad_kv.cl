@@ -19,10 +19,14 @@
 #define VALUES 1
 #endif
 
-/* Turns scores of queries in columns into weights. */
-INLINE void weigh(strip *s, float unit, local const float *tops,
-                  local const float *rests)
+#if !CUSTOM
+/* Turns products into weights, of queries in columns. */
+INLINE void weigh_keys(const bias *b, strip *s, place at, local const float *tops,
+                       local const float *rests, float scale)
 {
+    bias_keys(b, s, at, scale);
+    (void)b, (void)at;
+    const float unit = BIASED_UNIT(scale);
     const float4 high0 = ((local const float4 *)tops)[TX];
     const float4 rest0 = ((local const float4 *)rests)[TX];
 #if QUADS > 1
@@ -35,17 +39,24 @@ INLINE void weigh(strip *s, float unit, local const float *tops,
     EACH_ROW(WEIGH)
 }
 
-/* dp = w (dp - deltas), of queries in columns. */
-INLINE void turn_to_slopes(strip *dp, const strip *w, local const float *deltas)
+/* dp = w (dp - deltas) if keys need it, of queries in columns. */
+INLINE void slopes_of_keys(const bias *b, strip *w, strip *dp, place at,
+                           local const float *tops, local const float *rests,
+                           local const float *deltas, float scale, bool keys,
+                           bool values)
 {
+    (void)b, (void)at, (void)tops, (void)rests, (void)scale, (void)values;
     const float4 less0 = ((local const float4 *)deltas)[TX];
 #if QUADS > 1
     const float4 less1 = ((local const float4 *)deltas)[TX + ACROSS];
 #endif
 #define TO_SLOPE(sums, h, r, n) \
     dp->sums = mark_as(w->sums * (dp->sums - less##h), w->sums);
-    EACH_ROW(TO_SLOPE)
+    if (keys) {
+        EACH_ROW(TO_SLOPE)
+    }
 }
+#endif
 
 /* Loads the statistics of count queries, row `at` of them and on. */
 INLINE void load_statistics(local float *tops, local float *rests, local float *deltas,
@@ -91,17 +102,19 @@ kernel void attention_grad_kv(
     BIAS_LOCALS
     volatile local int odd;
     local float *x = tiles, *y = tiles + X_SIZE;
-    const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    const sequence e = SEQUENCE(q_offsets, k_offsets, a.causal);
     const int h = GROUP(1), first = GROUP(0) * ROWS, rows = min(e.S - first, ROWS);
-    const int begin = max(first - e.reach, 0), end = rows > 0 ? e.T : 0;
+    const int begin = max(first - e.reach, 0);
     const int row = e.k_first + first, own = 8 * TY, o_stride = a.heads * WIDTH;
-    const bias b = GRAD_KV_BIAS(e);
+    GRAD_KV_BIAS(b, e);
+    const int end = rows > 0 ? end_of_queries(&b, first, rows, e.T) : 0;
     strip s, dp, z, gz;
     strip_clear(&z);
     strip_clear(&gz);
     odd = 0;
     bias_begin(&b, 0);
-    for (int i = begin; TOGETHER(i < end); i += SPAN) {
+    for (int i = next_query(&b, begin, end, first, rows); TOGETHER(i < end);
+         i = next_query(&b, i + SPAN, end, first, rows)) {
         const int query = e.q_first + i, count = end - i;
         const place at = { first, rows, i, count };
         global const float *queries = q + q_row(a, query, h, WIDTH);
@@ -111,14 +124,15 @@ kernel void attention_grad_kv(
         begin_keys(&b, &s, at);
         strip_scores(&s, k + k_row(a, row, h, WIDTH), a.k_stride, rows, queries,
                      a.q_stride, count, x, y);
-        bias_keys(&b, &s, at, a.scale);
-        weigh(&s, BIASED_UNIT(a.scale), tops, rests);
+        weigh_keys(&b, &s, at, tops, rests, a.scale);
         if (KEYS) {
             begin_slope_keys(&b, &dp, at);
             strip_scores(&dp, v + v_row(a, row, h, WIDTH), a.v_stride, rows, out,
                          o_stride, count, x, y);
             strip_drop_turned(&dp, tiles, a, query + 4 * TX, h, first + own);
-            turn_to_slopes(&dp, &s, deltas);
+        }
+        slopes_of_keys(&b, &s, &dp, at, tops, rests, deltas, a.scale, KEYS, VALUES);
+        if (KEYS) {
             hide_queries(&dp, e.T, first + own, e.reach, i);
         }
         if (VALUES) {
@@ -127,10 +141,10 @@ kernel void attention_grad_kv(
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         if (VALUES) {
-            strip_mix(&gz, &s, out, o_stride, at, 0, 0, x, y, &odd);
+            strip_mix(&gz, &s, out, o_stride, at, &b, false, 0, x, y, &odd);
         }
         if (KEYS) {
-            strip_mix(&z, &dp, queries, a.q_stride, at, 0, 0, x, y, &odd);
+            strip_mix(&z, &dp, queries, a.q_stride, at, &b, false, 0, x, y, &odd);
         }
     }
     // dk first: if keys and values are one tensor, dv is added to dk

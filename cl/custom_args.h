@@ -7,6 +7,7 @@ enum { CUSTOM_INPUTS = 8, CUSTOM_RANK = 4 };
 /* No array of arrays: Mesa 22.3 gets the size of one wrong. */
 typedef struct custom_args {
     int tiles, items, run; // tiles of queries; tiles H B; items of a worker
+    int turn;              // the launch, under the group schedule: an item of each run
     int sequences;         // B
     int apart;             // pairs further apart are masked
     int cell_heads, cell_rows, cell_columns; // of the cells of a sequence, if any

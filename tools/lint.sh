@@ -133,7 +133,7 @@ kernels)
     for unit in 3 4 5; do # 2 is the default
         compile cl/matmul_unit_group.cl -DUNIT=$unit -DEMULATED=1 -DTM=128 -DTN=128 -DTA=1 -DTB=1 || status=1
     done
-    for change in TABLE NEAR; do # of plain attention, see cl/attention_bias.clh
+    for change in TABLE NEAR CUSTOM; do # of plain attention, see cl/attention_bias.clh
         for kernel in attention attention_grad_q attention_grad_kv; do
             compile "cl/$kernel.cl" -D$change=1 || status=1
         done

@@ -1,8 +1,7 @@
 /* attention.c - fused full attention of packed sequences. */
-#include "ops/attention_common.h"
-
 #include <string.h>
 
+#include "ops/attention_common.h"
 #include "tensor/signature.h"
 
 static const char BACKWARD[] = "attention_backward_tile"; // kernel file
@@ -23,16 +22,8 @@ static int define_tile(cla_runtime *rt, const cla_attention_call *call, int rows
 }
 
 int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int longest,
-                       const char *group, const char *tile, cla_launch *launch)
+                       const char *tile, cla_launch *launch)
 {
-    if (cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP) {
-        launch->define[0] = (cla_define){ "WIDTH", call->width };
-        const int unroll = cla_tuned(rt, "attention_pass", "UNROLL", 0);
-        launch->define[1] = (cla_define){ unroll ? "UNROLL" : NULL, unroll };
-        launch->file = group;
-        launch->local[0] = 128;
-        return call->width > 128 ? 8 : call->width > 64 ? 16 : 32; // TILE
-    }
     const int vec = cla_vector_width(rt);
     const int usual = call->unit && longest > 2 * vec ? 4 : 2; // packs less often
     launch->file = tile;
@@ -131,7 +122,7 @@ static int plan(cla_runtime *rt, const cla_attention_call *call, const pass *p,
                           : plan_strips(rt, call, p, launch);
     }
     const char *tile = p->change ? p->change->tile : "attention_tile";
-    return cla_attention_plan(rt, call, p->longest, "attention", tile, launch);
+    return cla_attention_plan(rt, call, p->longest, tile, launch);
 }
 
 /* Appends what the change has to the defines and arguments of a planned launch. */
@@ -142,15 +133,16 @@ static void change_launch(const cla_attention_change *change, bool group,
     while (launch->args[args].kind != CLA_ARG_END) {
         args++;
     }
-    for (size_t i = 0; i < sizeof change->args / sizeof *change->args; i++) {
-        launch->args[args + i] = change->args[i];
+    for (const cla_arg *more = change->args; more->kind != CLA_ARG_END; more++) {
+        launch->args[args++] = *more;
     }
     while (launch->define[defines].name) {
         defines++;
     }
-    if (group) {
-        launch->define[defines] = (cla_define){ change->define, 1 };
+    for (int i = 0; group && i < 2 && change->define[i]; i++) {
+        launch->define[defines++] = (cla_define){ change->define[i], 1 };
     }
+    launch->text = change->text;
 }
 
 static cla_status launch_tiles(cla_runtime *rt, const cla_attention_call *call,
@@ -164,6 +156,10 @@ static cla_status launch_tiles(cla_runtime *rt, const cla_attention_call *call,
     launch->groups[0] = (size_t)((p->longest + tile - 1) / tile);
     launch->groups[1] = (size_t)call->heads;
     launch->groups[2] = (size_t)p->layers;
+    if (p->change && p->change->workers) {
+        launch->groups[0] = (size_t)p->change->workers;
+        launch->groups[1] = launch->groups[2] = 1;
+    }
     launch->flops = 2.0 * p->products * call->width * call->heads * call->sequences *
                     (double)call->longest_q * call->longest_k;
     return p->layers ? cla_enqueue(rt, launch) : CLA_OK;
@@ -174,8 +170,8 @@ static pass pass_of_forward(cla_runtime *rt, const cla_attention_call *call,
 {
     const int quads =
         change && change->lean ? 1 : cla_tuned(rt, "attention", "QUADS", 2);
-    return (pass){ "attention", "attention_unit_group", quads, call->longest_q, 2,
-                   call->sequences, change };
+    return (pass){ "attention", "attention_unit_group", quads, call->longest_q,
+                   2,           call->sequences,        change };
 }
 
 cla_status cla_attention_forward(cla_runtime *rt, const cla_attention_call *call,
@@ -196,9 +192,13 @@ cla_status cla_attention_forward(cla_runtime *rt, const cla_attention_call *call
 static pass pass_of_grad_q(const cla_attention_call *call,
                            const cla_attention_change *change, int64_t layers)
 {
-    return (pass){
-        "attention_grad_q", "attention_unit_grad_q", 1, call->longest_q, 3, layers, change
-    };
+    return (pass){ "attention_grad_q",
+                   "attention_unit_grad_q",
+                   1,
+                   call->longest_q,
+                   3,
+                   layers,
+                   change };
 }
 
 int cla_attention_grad_q_rows(cla_runtime *rt, const cla_attention_call *call,
@@ -238,8 +238,10 @@ static cla_status grad_kv(cla_runtime *rt, const cla_attention_call *call,
                           const cla_attention_grads *g,
                           const cla_attention_change *change, bool keys, bool values)
 {
-    const pass p = { "attention_grad_kv",    "attention_unit_grad_kv", 1, call->longest_k,
-                     1 + 2 * keys + values, call->sequences,          change };
+    const pass p = {
+        "attention_grad_kv",   "attention_unit_grad_kv", 1,     call->longest_k,
+        1 + 2 * keys + values, call->sequences,          change
+    };
     cla_launch launch = {
         .kernel = "attention_grad_kv",
         .args = { cla_buf(g->k), cla_buf(g->v), cla_buf(g->o), cla_buf(call->q),
@@ -275,6 +277,24 @@ cla_status cla_attention_grads_kv(cla_runtime *rt, const cla_attention_call *cal
     }
     CLA_TRY(grad_kv(rt, call, g, change, true, false));
     return grad_kv(rt, call, g, change, false, true);
+}
+
+cla_status cla_attention_weighted(cla_runtime *rt, const cla_attention_call *call,
+                                  const cla_attention_grads *g,
+                                  const cla_attention_change *change)
+{
+    const pass p = { "attention_weighted", NULL,  1, call->longest_q, 2,
+                     call->sequences,      change };
+    cla_launch launch = {
+        .kernel = g ? "attention_weighted_delta" : "attention_weighted",
+        .args = { g ? cla_mem(&g->delta) : cla_buf(call->o), cla_buf(call->lse),
+                  cla_buf(call->q), cla_buf(call->k), cla_buf(call->v),
+                  cla_mem(&call->q_rows->device_offsets),
+                  cla_mem(&call->k_rows->device_offsets),
+                  cla_bytes(&call->args, sizeof call->args),
+                  g ? cla_buf(g->o) : (cla_arg){ .kind = CLA_ARG_END } },
+    };
+    return launch_tiles(rt, call, &p, &launch);
 }
 
 bool cla_attention_by_heads(cla_runtime *rt, const cla_attention_call *call,

@@ -47,10 +47,10 @@ cla_status cla_attention_needs(cla_attention_call *call, cla_tape *tape, int n,
                                cla_tensor *const *inputs);
 
 /* Plans a pass of full attention, or of a variant with modified scores, over tiles of
- * rows. Sets the file (tile or group, by the schedule), defines and work-group size for
- * sequences of at most longest rows. Returns the rows of a tile. */
+ * rows, under the tile schedule. Sets the file and defines for sequences of at most
+ * longest rows. Returns the rows of a tile. */
 int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int longest,
-                       const char *group, const char *tile, cla_launch *launch);
+                       const char *tile, cla_launch *launch);
 
 /* Returns whether the width and all offsets and strides of rows are multiples of four
  * floats, so that kernels may read 16 bytes at once. */
@@ -80,10 +80,12 @@ cla_status cla_attention_delta(cla_tape *tape, const cla_attention_call *call,
 
 /* What a way of attention changes in the passes of plain attention. */
 typedef struct cla_attention_change {
-    const char *tile;   // file of the tile schedule's kernels
-    const char *define; // what kernels of the group schedule get as 1
-    bool lean;       // items need registers: fewer columns each, shorter unrolled loops
-    cla_arg args[6]; // behind those of the kernels
+    const char *tile;      // file of the tile schedule's kernels
+    const char *define[2]; // what kernels of the group schedule get as 1
+    bool lean; // items need registers: fewer columns each, shorter unrolled loops
+    const char *text; // replaces generated.clh; NULL: that file itself
+    int64_t workers;  // groups of grad_q, each with tiles of its own; 0: one for each
+    cla_arg args[20]; // behind those of the kernels, with CLA_ARG_END
 } cla_attention_change;
 
 /* Queue the passes over tiles, under either schedule: o and lse, the gradient of q with
@@ -96,6 +98,12 @@ cla_status cla_attention_grad_q(cla_runtime *rt, const cla_attention_call *call,
                                 const cla_attention_grads *g,
                                 const cla_attention_change *change, int64_t layers);
 cla_status cla_attention_grads_kv(cla_runtime *rt, const cla_attention_call *call,
+                                  const cla_attention_grads *g,
+                                  const cla_attention_change *change);
+
+/* Queues what weights of a change need that any function replaces: o from lse or, with
+ * g, delta from lse and the gradient of o. Group schedule. */
+cla_status cla_attention_weighted(cla_runtime *rt, const cla_attention_call *call,
                                   const cla_attention_grads *g,
                                   const cla_attention_change *change);
 

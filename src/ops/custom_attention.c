@@ -14,6 +14,13 @@ static const char OP[] = "custom_attention";
 
 enum { GRAD_Q_ARGS = 14 }; // before gradients of inputs
 
+void cla_custom_put_inputs(cla_arg *args, const custom_call *call)
+{
+    for (int i = 0; i < CLA_CUSTOM_INPUTS && call->input[i]; i++) {
+        *args++ = cla_buf(call->input[i]);
+    }
+}
+
 void cla_custom_add_inputs(cla_launch *launch, const custom_call *call)
 {
     int n = 0;
@@ -23,21 +30,18 @@ void cla_custom_add_inputs(cla_launch *launch, const custom_call *call)
     if (call->code->cells && launch->text == call->code->tile) {
         launch->args[n++] = cla_mem(call->cells.mem ? &call->cells : NULL);
     }
-    for (int i = 0; i < CLA_CUSTOM_INPUTS && call->input[i]; i++) {
-        launch->args[n++] = cla_buf(call->input[i]);
-    }
+    cla_custom_put_inputs(launch->args + n, call);
 }
 
-/* Sets file, text, defines and group size of a launch; returns the rows of a tile. */
+/* Sets file, text and defines of a launch of the tile schedule; returns the rows of a
+ * tile. */
 static int plan(cla_runtime *rt, const custom_call *call, int longest,
                 cla_launch *launch)
 {
-    launch->text = cla_tiled(rt) ? call->code->tile : call->code->scalar;
-    if (call->exact) {
-        launch->define[cla_tiled(rt) ? 3 : 1] = (cla_define){ "EXACT", 1 };
-    }
-    return cla_attention_plan(rt, &call->attention, longest, "custom_attention",
-                              "custom_attention_tile", launch);
+    launch->text = call->code->tile;
+    launch->define[3] = (cla_define){ call->exact ? "EXACT" : NULL, 1 };
+    return cla_attention_plan(rt, &call->attention, longest, "custom_attention_tile",
+                              launch);
 }
 
 static double flops_of(const cla_attention_call *a, int products)
@@ -65,6 +69,9 @@ static cla_status forward(cla_runtime *rt, const custom_call *call)
     const cla_attention_call *a = &call->attention;
     if (cla_custom_is_narrow(rt, call)) {
         return cla_custom_band_forward(rt, call);
+    }
+    if (!cla_tiled(rt)) {
+        return cla_custom_group_forward(rt, call);
     }
     cla_launch launch = {
         .kernel = "custom_attention_forward",
@@ -138,19 +145,25 @@ static cla_status make_map(cla_tape *tape, cla_tensor **map, const custom_call *
 
 /* ---- backward -------------------------------------------------------------------- */
 
-/* The gradients of the inputs, and the copies whose sums they are. */
-typedef struct input_grads {
-    cla_tensor *grad[CLA_CUSTOM_INPUTS]; // NULL: not wanted
-    int add[CLA_CUSTOM_INPUTS];
-    int64_t workers;
-    cla_memory parts; // [workers,slice]
-} input_grads;
+cla_arg *cla_custom_put_own(cla_arg *args, const custom_call *call,
+                            const custom_grads *p)
+{
+    for (int i = 0; i < CLA_CUSTOM_INPUTS; i++) {
+        if (call->code->own[i] >= 0) {
+            *args++ = cla_buf(call->direct[i] ? p->grad[i] : NULL);
+        }
+    }
+    return args;
+}
 
 static cla_status grad_q(cla_runtime *rt, const custom_call *call,
-                         const cla_attention_grads *g, const input_grads *p,
+                         const cla_attention_grads *g, const custom_grads *p,
                          const custom_args *args)
 {
     const cla_attention_call *a = &call->attention;
+    if (!cla_tiled(rt)) {
+        return cla_custom_group_grad_q(rt, call, g, p, *args);
+    }
     cla_launch launch = {
         .kernel = "custom_attention_grad_q",
         .args = { cla_buf(g->q), cla_mem(args->slice ? &p->parts : NULL),
@@ -163,11 +176,7 @@ static cla_status grad_q(cla_runtime *rt, const custom_call *call,
                   cla_i32(g->q_mode) },
     };
     plan(rt, call, a->longest_q, &launch);
-    for (int i = 0, n = GRAD_Q_ARGS; i < CLA_CUSTOM_INPUTS; i++) {
-        if (call->code->own[i] >= 0) {
-            launch.args[n++] = cla_buf(call->direct[i] ? p->grad[i] : NULL);
-        }
-    }
+    cla_custom_put_own(launch.args + GRAD_Q_ARGS, call, p);
     cla_custom_add_inputs(&launch, call);
     launch.groups[0] = (size_t)p->workers;
     launch.flops = flops_of(a, 3);
@@ -178,6 +187,9 @@ static cla_status grad_kv(cla_runtime *rt, const custom_call *call,
                           const cla_attention_grads *g)
 {
     const cla_attention_call *a = &call->attention;
+    if (!cla_tiled(rt)) {
+        return cla_custom_group_grads_kv(rt, call, g);
+    }
     cla_launch launch = {
         .kernel = "custom_attention_grad_kv",
         .args = { cla_buf(g->k), cla_buf(g->v), cla_buf(g->o), cla_buf(a->q),
@@ -193,12 +205,13 @@ static cla_status grad_kv(cla_runtime *rt, const custom_call *call,
 
 /* Distributes the tiles of queries over workers: one for each tile, unless inputs get
  * gradients. CUSTOM_WORKERS and CUSTOM_COPIES_BYTES limit their copies. */
-static void share_tiles(cla_runtime *rt, const custom_call *call, input_grads *p,
+static void share_tiles(cla_runtime *rt, const custom_call *call, custom_grads *p,
                         custom_args *args)
 {
     const cla_attention_call *a = &call->attention;
     cla_launch unused = { .file = NULL };
-    const int tile = plan(rt, call, a->longest_q, &unused);
+    const int tile = cla_tiled(rt) ? plan(rt, call, a->longest_q, &unused)
+                                   : cla_custom_group_rows(rt, call);
     args->tiles = (a->longest_q + tile - 1) / tile;
     args->items = args->tiles * a->heads * a->sequences;
     int64_t workers = args->items;
@@ -215,7 +228,7 @@ static void share_tiles(cla_runtime *rt, const custom_call *call, input_grads *p
 
 /* Gets the inputs' gradients and zeroed copies of them: one for each worker or, with
  * heads, for each head of a sequence. */
-static cla_status inputs_begin(cla_tape *tape, const custom_call *call, input_grads *p,
+static cla_status inputs_begin(cla_tape *tape, const custom_call *call, custom_grads *p,
                                custom_args *args, bool heads)
 {
     cla_runtime *rt = cla_tape_runtime(tape);
@@ -238,7 +251,7 @@ static cla_status inputs_begin(cla_tape *tape, const custom_call *call, input_gr
 }
 
 static cla_status inputs_end(cla_runtime *rt, const custom_call *call,
-                             const input_grads *p, const custom_args *args)
+                             const custom_grads *p, const custom_args *args)
 {
     for (int i = 0; i < CLA_CUSTOM_INPUTS; i++) {
         if (p->grad[i] && !call->direct[i]) {
@@ -258,6 +271,9 @@ static cla_status launch_delta(cla_tape *tape, const custom_call *call,
     const cla_attention_call *a = &call->attention;
     const size_t rows = (size_t)a->heads * (size_t)a->args.queries;
     CLA_TRY(cla_tape_scratch(tape, &g->delta, rows * sizeof(float)));
+    if (!cla_tiled(cla_tape_runtime(tape))) {
+        return cla_custom_group_delta(cla_tape_runtime(tape), call, g);
+    }
     cla_launch launch = {
         .kernel = "custom_attention_delta",
         .args = { cla_mem(&g->delta), cla_buf(g->o), cla_buf(a->q), cla_buf(a->k),
@@ -274,7 +290,7 @@ static cla_status backward(cla_tape *tape, void *saved)
     const custom_call *call = saved;
     cla_runtime *rt = cla_tape_runtime(tape);
     cla_attention_grads grads;
-    input_grads inputs = { .workers = 0 };
+    custom_grads inputs = { .workers = 0 };
     custom_args args = call->args;
     bool any = false;
     CLA_TRY(cla_attention_grads_take(&grads, &any, tape, &call->attention));
@@ -318,7 +334,11 @@ static cla_status begin(custom_call *call, cla_tape *tape, cla_tensor *const qkv
         CLA_TRY(cla_attention_round(a, tape));
     }
     call->args.sequences = a->sequences;
-    return cla_attention_needs(a, tape, CLA_CUSTOM_INPUTS, call->input);
+    CLA_TRY(cla_attention_needs(a, tape, CLA_CUSTOM_INPUTS, call->input));
+    const int64_t statistics[] = { 2, a->heads, a->args.queries };
+    return call->code->two_passes && !a->lse
+               ? cla_tape_tensor(tape, &a->lse, CLA_F32, 3, statistics)
+               : CLA_OK;
 }
 
 cla_status cla_custom_run(custom_call *call, cla_tape *tape, cla_tensor **o,

@@ -25,6 +25,14 @@ typedef struct custom_call {
     custom_args args;
 } custom_call;
 
+/* The gradients of the inputs, and the copies whose sums they are. */
+typedef struct custom_grads {
+    cla_tensor *grad[CLA_CUSTOM_INPUTS]; // NULL: not wanted
+    int add[CLA_CUSTOM_INPUTS];
+    int64_t workers;
+    cla_memory parts; // [workers,slice]
+} custom_grads;
+
 /* Runs an operator on checked operands, records its backward pass, and makes the map if
  * options request it. call: zero but for exact. */
 cla_status cla_custom_run(custom_call *call, cla_tape *tape, cla_tensor **o,
@@ -39,6 +47,12 @@ cla_status cla_custom_inputs_check(const cla_attention_mod *mod);
 void cla_custom_inputs_take(custom_call *call, const cla_tape *tape,
                             const cla_attention_mod *mod);
 cla_status cla_custom_inputs_place(custom_call *call, cla_runtime *rt);
+
+/* Put the inputs, and the gradients of which each query has an element of its own, into
+ * arguments; the latter returns behind them. */
+void cla_custom_put_inputs(cla_arg *args, const custom_call *call);
+cla_arg *cla_custom_put_own(cla_arg *args, const custom_call *call,
+                            const custom_grads *p);
 
 /* Appends cells, if the launch's code has them, and the inputs to its arguments. */
 void cla_custom_add_inputs(cla_launch *launch, const custom_call *call);
@@ -62,3 +76,16 @@ cla_status cla_custom_grad_heads(cla_runtime *rt, const custom_call *call,
 cla_status cla_custom_band_forward(cla_runtime *rt, const custom_call *call);
 cla_status cla_custom_band_backward(cla_runtime *rt, const custom_call *call,
                                     const cla_attention_grads *grads);
+
+/* Queue the passes under the group schedule: o and lse; the delta of weights that any
+ * function replaces; the gradients of queries and inputs, a launch for each tile of the
+ * workers' runs; those of keys and values. Rows: how many queries a tile has. */
+cla_status cla_custom_group_forward(cla_runtime *rt, const custom_call *call);
+cla_status cla_custom_group_delta(cla_runtime *rt, const custom_call *call,
+                                  const cla_attention_grads *grads);
+int cla_custom_group_rows(cla_runtime *rt, const custom_call *call);
+cla_status cla_custom_group_grad_q(cla_runtime *rt, const custom_call *call,
+                                   const cla_attention_grads *grads,
+                                   const custom_grads *p, custom_args args);
+cla_status cla_custom_group_grads_kv(cla_runtime *rt, const custom_call *call,
+                                     const cla_attention_grads *grads);

@@ -172,11 +172,11 @@ static cla_status forward(cla_tape *tape, relative_call *call)
     CLA_TRY(new_array(tape, call, &call->weights));
     CLA_TRY(new_finite(tape, call->rel_v, &finite));
     const cla_attention_change change = {
-        TILE_FILE,
-        "NEAR",
-        true,
-        { cla_buf(call->rel_v), cla_mem(&finite), cla_i32(call->clip),
-          cla_mem(&call->weights), cla_mem(&call->near) },
+        .tile = TILE_FILE,
+        .define = { "NEAR" },
+        .lean = true,
+        .args = { cla_buf(call->rel_v), cla_mem(&finite), cla_i32(call->clip),
+                  cla_mem(&call->weights), cla_mem(&call->near) },
     };
     CLA_TRY(cla_attention_forward(rt, a, &change));
     return mix(rt, call, a->o, &call->weights, call->rel_v, &finite);
@@ -198,11 +198,11 @@ static cla_status grad_q(cla_tape *tape, const relative_call *call,
     CLA_TRY(new_array(tape, call, &r->scores));
     CLA_TRY(new_finite(tape, call->rel_k, &finite));
     const cla_attention_change change = {
-        TILE_FILE,
-        "NEAR",
-        true,
-        { cla_buf(call->rel_k), cla_mem(&finite), cla_i32(call->clip),
-          cla_mem(&r->scores), cla_mem(&call->near), cla_mem(&r->near_dp) },
+        .tile = TILE_FILE,
+        .define = { "NEAR" },
+        .lean = true,
+        .args = { cla_buf(call->rel_k), cla_mem(&finite), cla_i32(call->clip),
+                  cla_mem(&r->scores), cla_mem(&call->near), cla_mem(&r->near_dp) },
     };
     CLA_TRY(cla_attention_grad_q(rt, a, g, &change, a->sequences));
     return g->q ? mix(rt, call, g->q, &r->scores, call->rel_k, &finite) : CLA_OK;
@@ -212,10 +212,10 @@ static cla_status grads_kv(cla_runtime *rt, const relative_call *call,
                            const cla_attention_grads *g, const relative_grads *r)
 {
     const cla_attention_change change = {
-        TILE_FILE,
-        "NEAR",
-        true,
-        { cla_i32(call->clip), cla_mem(&call->near), cla_mem(&r->near_dp) },
+        .tile = TILE_FILE,
+        .define = { "NEAR" },
+        .lean = true,
+        .args = { cla_i32(call->clip), cla_mem(&call->near), cla_mem(&r->near_dp) },
     };
     return cla_attention_grads_kv(rt, &call->attention, g, &change);
 }

@@ -29,7 +29,6 @@ static const constant CONSTANTS[] = {
     { "attention", "AHEAD", CLA_CLASS_NVIDIA, 1 }, // others lose waves or spill
     { "attention", "BOTH", CLA_CLASS_NVIDIA, 64 },
     { "attention", "UNROLL", CLA_CLASS_NVIDIA, 2 },
-    { "attention_pass", "UNROLL", CLA_CLASS_AMD, 4 }, // spills without
     { "band_attention", "ROWS", CLA_CLASS_CPU, 32 },
     { "band_attention", "UNROLL", CLA_CLASS_CPU, 1 },
     { "band_attention_2d", "ROWS", CLA_CLASS_CPU, 32 },

@@ -171,6 +171,17 @@ Test(custom_attention, matches_oracle_and_gradient)
         { &SOFT_CAP, .B = 3, .H = 2, .d = 3, .T = { 5, 0, 9 } },
         { &RELATIVE, .B = 3, .H = 2, .d = 3, .T = { 7, 0, 35 } },
         { &TEMPERATURE, .B = 3, .H = 3, .d = 3, .T = { 4, 1, 37 } },
+        { &RELATIVE, .B = 2, .H = 1, .d = 130, .T = { 9, 40 }, .S = { 36, 3 } },
+    };
+    check_all(cases, sizeof cases / sizeof *cases);
+}
+
+/* More tiles than copies of the inputs' gradients, so that a copy serves several. */
+Test(custom_attention, shares_copies_of_gradients)
+{
+    custom_case cases[] = {
+        { &ALIBI, .B = 6, .H = 180, .d = 1, .T = { 2, 0, 1, 1, 3, 1 } },
+        { &RELATIVE, .B = 6, .H = 180, .d = 1, .T = { 1, 2, 0, 1, 1, 3 } },
     };
     check_all(cases, sizeof cases / sizeof *cases);
 }

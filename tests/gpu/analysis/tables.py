@@ -10,7 +10,7 @@ KERNELS = os.path.join(ROOT, "tests", "gpu", "figures.md")
 OPERATORS = os.path.join(ROOT, "tests", "gpu", "estimates.md")
 # The rows of the page: kernels by an expression that a case begins with, operators by name with the milliseconds that an H100
 # took (the section Measured of the page).
-PLAIN = r"WIDTH=64 (?!.*(TABLE|NEAR)).*DOWN=8 "
+PLAIN = r"WIDTH=64 (?!.*(TABLE|NEAR|CUSTOM)).*DOWN=8 "
 PAGE_KERNELS = [r"attention_forward " + PLAIN, r"attention_grad_q " + PLAIN, r"attention_grad_kv " + PLAIN,
                 r"band_attention_forward WIDTH=64 ", r"matmul_group .*QM=2 QN=2 TA=0 TB=0 WIDE=1 ", r"conv_filter ",
                 r"lstm_walk ", r"lstm_walk_back ", r"ham_forward WIDE=1 ", r"embedding_backward "]
