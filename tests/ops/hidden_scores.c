@@ -79,6 +79,13 @@ static cla_status by_mask_and_weight(cla_tape *tape, cla_tensor **o,
                   (cla_attention_mod){ .mask = "j != 2", .weight = "max(w, 0)" });
 }
 
+static cla_status by_mask_and_slope(cla_tape *tape, cla_tensor **o,
+                                    cla_tensor *const *x, const cla_ragged *rows)
+{
+    return by_mod(tape, o, x, rows,
+                  (cla_attention_mod){ .score = "2 * tanh(s)", .mask = "j != 2" });
+}
+
 /* All is as with another number there, to the bit, and its own gradients are 0. */
 Test(hidden_scores, hide_keys_that_are_not_finite)
 {
@@ -88,7 +95,8 @@ Test(hidden_scores, hide_keys_that_are_not_finite)
     } ways[] = { { "table", by_table },
                  { "mask", by_mask },
                  { "mask in a window", by_mask_in_window },
-                 { "mask and weight", by_mask_and_weight } };
+                 { "mask and weight", by_mask_and_weight },
+                 { "mask and slope", by_mask_and_slope } };
     static const float bad[] = { NAN, INFINITY, -INFINITY, FLT_MAX };
     cla_runtime *rt = test_runtime();
     for (int s = 0; s < 2; s++) {
