@@ -1,8 +1,7 @@
 /* attention.c - fused full attention of packed sequences. */
-#include "ops/attention_common.h"
-
 #include <string.h>
 
+#include "ops/attention_common.h"
 #include "tensor/signature.h"
 
 static const char BACKWARD[] = "attention_backward_tile"; // kernel file
@@ -174,8 +173,8 @@ static pass pass_of_forward(cla_runtime *rt, const cla_attention_call *call,
 {
     const int quads =
         change && change->lean ? 1 : cla_tuned(rt, "attention", "QUADS", 2);
-    return (pass){ "attention", "attention_unit_group", quads, call->longest_q, 2,
-                   call->sequences, change };
+    return (pass){ "attention", "attention_unit_group", quads, call->longest_q,
+                   2,           call->sequences,        change };
 }
 
 cla_status cla_attention_forward(cla_runtime *rt, const cla_attention_call *call,
@@ -196,9 +195,13 @@ cla_status cla_attention_forward(cla_runtime *rt, const cla_attention_call *call
 static pass pass_of_grad_q(const cla_attention_call *call,
                            const cla_attention_change *change, int64_t layers)
 {
-    return (pass){
-        "attention_grad_q", "attention_unit_grad_q", 1, call->longest_q, 3, layers, change
-    };
+    return (pass){ "attention_grad_q",
+                   "attention_unit_grad_q",
+                   1,
+                   call->longest_q,
+                   3,
+                   layers,
+                   change };
 }
 
 int cla_attention_grad_q_rows(cla_runtime *rt, const cla_attention_call *call,
@@ -238,8 +241,10 @@ static cla_status grad_kv(cla_runtime *rt, const cla_attention_call *call,
                           const cla_attention_grads *g,
                           const cla_attention_change *change, bool keys, bool values)
 {
-    const pass p = { "attention_grad_kv",    "attention_unit_grad_kv", 1, call->longest_k,
-                     1 + 2 * keys + values, call->sequences,          change };
+    const pass p = {
+        "attention_grad_kv",   "attention_unit_grad_kv", 1,     call->longest_k,
+        1 + 2 * keys + values, call->sequences,          change
+    };
     cla_launch launch = {
         .kernel = "attention_grad_kv",
         .args = { cla_buf(g->k), cla_buf(g->v), cla_buf(g->o), cla_buf(call->q),
@@ -259,8 +264,24 @@ static cla_status grad_kv(cla_runtime *rt, const cla_attention_call *call,
     return launch_tiles(rt, call, &p, &launch);
 }
 
-/* Queues one pass for the gradients of keys and values up to the width BOTH. For wider
- * heads, whose sums do not both fit into registers, it queues a pass for each. */
+/* Returns whether the sums of both gradients fit into registers. */
+static bool both_fit(cla_runtime *rt, const cla_attention_call *call)
+{
+    enum { NARROW = 64 };
+    const cla_unit unit = call->unit ? call->unit->unit : CLA_UNIT_NONE;
+    switch (unit) {
+    case CLA_UNIT_MMA:
+    case CLA_UNIT_MFMA:
+        return true;
+    case CLA_UNIT_WMMA:
+        return call->width <= NARROW;
+    default:
+        return call->width <= cla_tuned(rt, "attention", "BOTH", 256);
+    }
+}
+
+/* Queues one pass for the gradients of keys and values where both fit, else a pass for
+ * each. */
 cla_status cla_attention_grads_kv(cla_runtime *rt, const cla_attention_call *call,
                                   const cla_attention_grads *g,
                                   const cla_attention_change *change)
@@ -268,9 +289,7 @@ cla_status cla_attention_grads_kv(cla_runtime *rt, const cla_attention_call *cal
     if (cla_runtime_schedule(rt) != CLA_SCHEDULE_GROUP) {
         return grad_kv(rt, call, g, change, true, true);
     }
-    const bool both =
-        call->unit || call->width <= cla_tuned(rt, "attention", "BOTH", 256);
-    if (both || !g->k || !g->v) {
+    if (!g->k || !g->v || both_fit(rt, call)) {
         return grad_kv(rt, call, g, change, g->k != NULL, g->v != NULL);
     }
     CLA_TRY(grad_kv(rt, call, g, change, true, false));
