@@ -6,7 +6,7 @@
  *             longest sequence, H, B). Trip counts depend on the group only.
  * Defines: those of attention_unit_group.clh; KEYS, VALUES: 1 for the gradients that
  *          this launch computes.
- * Local: 2 (2 OWN_SIZE + TILES_SIZE) + 12 TN + TM TN / 4 bytes, an int.
+ * Local: 2 (2 OWN_SIZE + TILES_SIZE) + 12 TN bytes, an int.
  * Numerics: products of bf16 numbers with f32 sums; recomputes the weights from lse,
  *           with keys as rows and queries as columns.
  * Writes: every row of the gradients, or adds to them, by mode. A tile belongs to one
@@ -36,25 +36,19 @@ INLINE float4 quad_at(local const float *x, int column)
     return (float4)(x[column], x[column + 1], x[column + 2], x[column + 3]);
 }
 
-/* Turns scores s into weights, of which some are dropped, and dp = <v_j, dO_i> into
- * slopes p (keep dp - delta); queries are in columns. */
+/* Turns scores s into weights and dp into slopes p (dp - delta); queries are in
+ * columns. */
 INLINE void weigh(unit_sums *s, unit_sums *dp, local const float *tops,
-                  local const float *rests, local const float *deltas,
-                  local const uchar *keeps, const attention_args a)
+                  local const float *rests, local const float *deltas, float scale)
 {
     EACH_QUAD(m, n)
     {
-        const int row = QUAD_ROW(m, n), column = QUAD_COLUMN(n);
+        const int column = QUAD_COLUMN(n);
         const float4 top = quad_at(tops, column), rest = quad_at(rests, column);
-        const float4 below = (unit_quad(s, m, n) - top) * (a.scale * LOG2_E);
-        float4 w = native_exp2(below - rest), slope = unit_quad(dp, m, n), kept = w;
-        if (a.drop > 0.0f) {
-            const float4 keep = keep_queries(keeps, a, row, column);
-            slope = drop_quad(slope, keep);
-            kept = drop_quad(w, keep);
-        }
-        unit_set_quad(dp, m, n, w * (slope - quad_at(deltas, column)));
-        unit_set_quad(s, m, n, kept);
+        const float4 below = (unit_quad(s, m, n) - top) * (scale * LOG2_E);
+        const float4 w = native_exp2(below - rest);
+        unit_set_quad(dp, m, n, w * (unit_quad(dp, m, n) - quad_at(deltas, column)));
+        unit_set_quad(s, m, n, w);
     }
 }
 
@@ -65,10 +59,9 @@ INLINE void hide_queries(unit_sums *s, int queries, int key, int reach, int i)
     EACH_QUAD(m, n)
     {
         const int4 query = (int4)(0, 1, 2, 3) + (i + QUAD_COLUMN(n));
-        const int4 seen = query < (int4)(queries) &&
-                          query >= (int4)(key + QUAD_ROW(m, n) - reach);
-        unit_set_quad(s, m, n,
-                      select((float4)(HIDDEN), unit_quad(s, m, n), seen));
+        const int4 seen =
+            query < (int4)(queries) && query >= (int4)(key + QUAD_ROW(m, n) - reach);
+        unit_set_quad(s, m, n, select((float4)(HIDDEN), unit_quad(s, m, n), seen));
     }
 }
 
@@ -85,10 +78,10 @@ kernel void attention_grad_kv(
     local ushort own[2 * OWN_SIZE] __attribute__((aligned(16)));
     local ushort tiles[TILES_SIZE] __attribute__((aligned(16)));
     local float tops[TN], rests[TN], deltas[TN];
-    local uchar keeps[KEEPS];
     local uint scratch[SCRATCH];
     volatile local int odd;
-    local ushort *x = tiles, *y = tiles + WEIGHT_SIZE;
+    local ushort *x = tiles, *y = tiles + WEIGHT_TILES * A_SIZE;
+    local uchar *keeps = (local uchar *)x;
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
     const int h = GROUP(1), first = GROUP(0) * TM, rows = min(e.S - first, TM);
     const int begin = max(first - e.reach, 0), end = rows > 0 ? e.T : 0;
@@ -105,10 +98,12 @@ kernel void attention_grad_kv(
         global const float *out = dy + o_row(a, query, h, WIDTH);
         load_statistics(tops, rests, deltas, lse, delta, statistic(a, query, h),
                         statistics(a), count);
-        draw_keeps(keeps, a, query, h, first, TM / 4);
+        draw_keeps(keeps, a, query, h, first, TN);
         unit_scores(&s, own, queries, a.q_stride, count, y, scratch);
         unit_scores(&dp, own + OWN_SIZE, out, o_stride, count, y, scratch);
-        weigh(&s, &dp, tops, rests, deltas, keeps, a);
+        unit_drop_turned(&dp, keeps, a.drop);
+        weigh(&s, &dp, tops, rests, deltas, a.scale);
+        unit_drop_turned(&s, keeps, a.drop);
         if (count < TN || i + e.reach < first + TM - 1) {
             hide_queries(&s, e.T, first, e.reach, i);
             hide_queries(&dp, e.T, first, e.reach, i);

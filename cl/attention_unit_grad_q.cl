@@ -5,7 +5,7 @@
  * Work-group: ITEMS items to TM queries, see attention_unit_group.clh; grid (tiles of
  *             the longest sequence, H, B). Trip counts depend on the group only.
  * Defines: those of attention_unit_group.clh.
- * Local: 2 (2 OWN_SIZE + TILES_SIZE) + 12 TM + TM TN / 4 bytes, an int.
+ * Local: 2 (2 OWN_SIZE + TILES_SIZE) + 12 TM bytes, an int.
  * Numerics: products of bf16 numbers with f32 sums; recomputes the weights from lse.
  * Writes: every row of the gradient, or adds to it, by mode; delta whole. A tile belongs
  *         to one group and blocks come in order, so two runs give the same bits. */
@@ -24,7 +24,7 @@ INLINE void note_deltas(local float *deltas, global float *delta,
         const uint at = (uint)min(i, rows - 1) * (uint)stride;
         float4 sum = (float4)(0.0f);
         for (int c = 4 * lane; c < WIDTH && rows > 0; c += 4 * LANES) {
-            const uint4 g = convert_uint4(half_quad(row_quad(dy + at, c)));
+            const uint4 g = convert_uint4(rounded_quad(row_quad(dy + at, c)));
             sum += as_float4(g << 16) * row_quad(o + at, c);
         }
         told[i * (LANES + 1) + lane] = sum.x + sum.y + sum.z + sum.w;
@@ -54,20 +54,17 @@ INLINE void load_statistics(local float *tops, local float *shares,
     }
 }
 
-/* s = p (keep dp - delta) from scores s. */
+/* s = p (dp - delta) from scores s. */
 INLINE void turn_to_slopes(unit_sums *s, const unit_sums *dp, local const float *tops,
                            local const float *shares, local const float *deltas,
-                           local const uchar *keeps, const attention_args a)
+                           float scale)
 {
     EACH_QUAD(m, n)
     {
         const int row = QUAD_ROW(m, n);
-        const float4 w = weight_below(unit_quad(s, m, n) - tops[row], a.scale);
-        float4 slope = unit_quad(dp, m, n);
-        if (a.drop > 0.0f) {
-            slope = drop_quad(slope, keep_keys(keeps, a, row, QUAD_COLUMN(n)));
-        }
-        unit_set_quad(s, m, n, w * ((slope - deltas[row]) * shares[row]));
+        const float4 w = weight_below(unit_quad(s, m, n) - tops[row], scale);
+        const float4 slope = (unit_quad(dp, m, n) - deltas[row]) * shares[row];
+        unit_set_quad(s, m, n, w * slope);
     }
 }
 
@@ -85,10 +82,10 @@ kernel void attention_grad_q(
     local ushort own[2 * OWN_SIZE] __attribute__((aligned(16)));
     local ushort tiles[TILES_SIZE] __attribute__((aligned(16)));
     local float tops[TM], shares[TM], deltas[TM];
-    local uchar keeps[KEEPS];
     local uint scratch[SCRATCH];
     volatile local int odd;
-    local ushort *x = tiles, *y = tiles + WEIGHT_SIZE;
+    local ushort *x = tiles, *y = tiles + WEIGHT_TILES * A_SIZE;
+    local uchar *keeps = (local uchar *)x;
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
     const int h = GROUP(1), first = GROUP(0) * TM, rows = min(e.T - first, TM);
     const int end = rows > 0 ? clamp(first + rows + e.reach, 0, e.S) : 0;
@@ -99,18 +96,19 @@ kernel void attention_grad_q(
     unit_clear(&z);
     odd = 0;
     note_deltas(deltas, delta + stat, dy + out, o + out, stride, rows,
-                (local float *)tiles);
+                (local float *)y);
     load_statistics(tops, shares, lse + stat, statistics(a), rows);
     load_own(own, q + q_row(a, row, h, WIDTH), a.q_stride, rows);
     load_own(own + OWN_SIZE, dy + out, stride, rows);
     for (int j = 0; TOGETHER(j < end); j += TN) {
         const int key = e.k_first + j;
         global const float *keys = k + k_row(a, key, h, WIDTH);
-        draw_keeps(keeps, a, row, h, j, TN / 4);
+        draw_keeps(keeps, a, row, h, j, TM);
         unit_scores(&s, own, keys, a.k_stride, end - j, y, scratch);
         unit_scores(&dp, own + OWN_SIZE, v + v_row(a, key, h, WIDTH), a.v_stride,
                     end - j, y, scratch);
-        turn_to_slopes(&s, &dp, tops, shares, deltas, keeps, a);
+        unit_drop(&dp, keeps, a.drop);
+        turn_to_slopes(&s, &dp, tops, shares, deltas, a.scale);
         if (j + TN > all) {
             unit_hide(&s, e.S, first, e.reach, j, HIDDEN);
         }

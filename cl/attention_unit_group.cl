@@ -5,7 +5,7 @@
  * Work-group: ITEMS items to TM queries, see attention_unit_group.clh; grid (tiles of
  *             the longest sequence, H, B). Trip counts depend on the group only.
  * Defines: those of attention_unit_group.clh.
- * Local: 2 (OWN_SIZE + TILES_SIZE) + 8 TM + TM TN / 4 bytes, an int.
+ * Local: 2 (OWN_SIZE + TILES_SIZE) + 8 TM bytes, an int.
  * Numerics: products of bf16 numbers with f32 sums; online softmax in f32. An item sums
  *           the weights of its own columns before they are rounded; the items' sums are
  *           added once at the end.
@@ -93,17 +93,6 @@ INLINE void end_rows(unit_sums *z, const float total[RUNS], local float *told,
     }
 }
 
-INLINE void drop(unit_sums *s, local const uchar *keeps, const attention_args a)
-{
-    if (a.drop > 0.0f) {
-        EACH_QUAD(m, n)
-        {
-            const float4 keep = keep_keys(keeps, a, QUAD_ROW(m, n), QUAD_COLUMN(n));
-            unit_set_quad(s, m, n, drop_quad(unit_quad(s, m, n), keep));
-        }
-    }
-}
-
 // o_i = sum_j p_ij v_j, lse_i = m_i and log2(sum_j exp(s_ij - m_i)), scores without
 // scale; lse may be null
 WORK_GROUP(ITEMS, 1, 1)
@@ -118,11 +107,11 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
     local ushort own[OWN_SIZE] __attribute__((aligned(16)));
     local ushort tiles[TILES_SIZE] __attribute__((aligned(16)));
     local float tops[TM], fades[TM];
-    local uchar keeps[KEEPS];
     local uint scratch[SCRATCH];
     volatile local int odd;
-    local float *told = (local float *)tiles;
-    local ushort *x = tiles, *y = tiles + WEIGHT_SIZE;
+    local ushort *x = tiles, *y = tiles + WEIGHT_TILES * A_SIZE;
+    local uchar *keeps = (local uchar *)x;
+    local float *told = (local float *)y;
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
     const int h = GROUP(1), first = GROUP(0) * TM, rows = min(e.T - first, TM);
     const int end = rows > 0 ? clamp(first + rows + e.reach, 0, e.S) : 0;
@@ -142,7 +131,7 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
     for (int j = 0; TOGETHER(j < end); j += TN) {
         const int key = e.k_first + j;
         const bool edge = j + TN > all; // a row does not see all these keys
-        draw_keeps(keeps, a, row, h, j, TN / 4);
+        draw_keeps(keeps, a, row, h, j, TM);
         unit_scores(&s, own, k + k_row(a, key, h, WIDTH), a.k_stride, end - j, y,
                     scratch);
         if (edge) {
@@ -153,7 +142,7 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
         if (edge) {
             unit_hide(&s, e.S, first, e.reach, j, HIDDEN);
         }
-        drop(&s, keeps, a);
+        unit_drop(&s, keeps, a.drop);
         unit_mix(&z, &s, v + v_row(a, key, h, WIDTH), a.v_stride, end - j, x, y, &odd,
                  scratch);
     }

@@ -261,8 +261,24 @@ static cla_status grad_kv(cla_runtime *rt, const cla_attention_call *call,
     return launch_tiles(rt, call, &p, &launch);
 }
 
-/* Queues one pass for the gradients of keys and values up to the width BOTH. For wider
- * heads, whose sums do not both fit into registers, it queues a pass for each. */
+/* Returns whether the sums of both gradients fit into registers. */
+static bool both_fit(cla_runtime *rt, const cla_attention_call *call)
+{
+    enum { NARROW = 64 };
+    const cla_unit unit = call->unit ? call->unit->unit : CLA_UNIT_NONE;
+    switch (unit) {
+    case CLA_UNIT_MMA:
+    case CLA_UNIT_MFMA:
+        return true;
+    case CLA_UNIT_WMMA:
+        return call->width <= NARROW;
+    default:
+        return call->width <= cla_tuned(rt, "attention", "BOTH", 256);
+    }
+}
+
+/* Queues one pass for the gradients of keys and values where both fit, else a pass for
+ * each. */
 cla_status cla_attention_grads_kv(cla_runtime *rt, const cla_attention_call *call,
                                   const cla_attention_grads *g,
                                   const cla_attention_change *change)
@@ -270,9 +286,7 @@ cla_status cla_attention_grads_kv(cla_runtime *rt, const cla_attention_call *cal
     if (cla_runtime_schedule(rt) != CLA_SCHEDULE_GROUP) {
         return grad_kv(rt, call, g, change, true, true);
     }
-    const bool both =
-        call->unit || call->width <= cla_tuned(rt, "attention", "BOTH", 256);
-    if (both || !g->k || !g->v) {
+    if (!g->k || !g->v || both_fit(rt, call)) {
         return grad_kv(rt, call, g, change, g->k != NULL, g->v != NULL);
     }
     CLA_TRY(grad_kv(rt, call, g, change, true, false));

@@ -145,28 +145,6 @@ DEVICE_TEST(attention, takes_the_tiles_of_gpus)
     }
 }
 
-/* Each card's matrix unit, emulated: tiles of both heights and widths. */
-Test(attention, takes_units_of_cards, .timeout = 900)
-{
-    attention_case cases[] = {
-        { .B = 3, .H = 2, .d = 3, .T = { 5, 0, 3 }, .S = { 1, 4, 0 } },
-        { .B = 3, .H = 2, .d = 24, .T = { 9, 1, 35 }, .causal = true, .view = true },
-        { .B = 2, .H = 1, .d = 64, .T = { 70, 3 }, .S = { 90, 70 }, .causal = true },
-        { .B = 1, .H = 1, .d = 24, .T = { 100 }, .S = { 37 }, .dropout = 0.3f },
-        { .B = 2, .H = 1, .d = 91, .T = { 34, 12 }, .S = { 140, 31 } },
-    };
-    for (int unit = CLA_UNIT_MMA; unit < CLA_UNITS; unit++) {
-        char name[32];
-        snprintf(name, sizeof name, "emulated-%s", cla_unit_name((cla_unit)unit));
-        cla_runtime *rt = test_runtime_at(name, CLA_PRECISION_MEDIUM);
-        cla_runtime_set_schedule(rt, CLA_SCHEDULE_GROUP);
-        for (size_t i = 0; i < (test_small() ? 2 : 5); i++) {
-            check(rt, &cases[i]);
-        }
-        cla_runtime_free(&rt);
-    }
-}
-
 /* The oracle gets its random numbers from the host's Philox. */
 Test(attention, drops_weights)
 {
