@@ -4,12 +4,8 @@
 #include "ops/attention_common.h"
 #include "tensor/signature.h"
 
-static const char BACKWARD[] = "attention_backward_tile"; // kernel file
-
-/* Sets the defines of a tile of vectors of VEC, ROWS of them or as many as fragments of
- * 16 rows need. Returns the rows of a tile. */
-static int define_tile(cla_runtime *rt, const cla_attention_call *call, int rows,
-                       cla_launch *launch)
+int cla_attention_define_tile(cla_runtime *rt, const cla_attention_call *call, int rows,
+                              cla_launch *launch)
 {
     enum { SIDE = 16 }; // cl/unit.clh
     const int vec = cla_vector_width(rt);
@@ -27,8 +23,8 @@ int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int long
     const int vec = cla_vector_width(rt);
     const int usual = call->unit && longest > 2 * vec ? 4 : 2; // packs less often
     launch->file = tile;
-    return define_tile(rt, call,
-                       longest <= vec ? 1 : cla_tuned(rt, tile, "ROWS", usual), launch);
+    return cla_attention_define_tile(
+        rt, call, longest <= vec ? 1 : cla_tuned(rt, tile, "ROWS", usual), launch);
 }
 
 /* Returns the first of from, 2 from, 4 from, ... that is n or more. */
@@ -41,8 +37,8 @@ static int power_of_two(int from, int n)
 }
 
 /* A pass over tiles: its kernel's files, without and with a matrix unit, and quads of
- * columns of an item, all of the group schedule; its longest sequence, the number of T x
- * S x d products in it, and the groups along the sequences. */
+ * columns of an item, all of the group schedule; its longest sequence, the number of T
+ * x S x d products in it, and the groups along the sequences. */
 typedef struct pass {
     const char *file, *unit_file;
     int quads, longest, products;
@@ -311,49 +307,6 @@ cla_status cla_attention_weighted(cla_runtime *rt, const cla_attention_call *cal
     return launch_tiles(rt, call, &p, &launch);
 }
 
-bool cla_attention_by_heads(cla_runtime *rt, const cla_attention_call *call,
-                            const cla_attention_grads *g)
-{
-    const int64_t items = (int64_t)call->heads * call->sequences;
-    const int64_t units = cla_runtime_device(rt)->compute_units;
-    const bool apart = g->q != g->k && g->q != g->v;
-    return g->q && (g->k || g->v) && (apart || call->q_rows == call->k_rows) &&
-           cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE &&
-           items >= units * cla_tuned(rt, BACKWARD, "ITEMS", 4);
-}
-
-void cla_attention_plan_heads(cla_runtime *rt, const cla_attention_call *call,
-                              cla_launch *launch)
-{
-    const int vec = cla_vector_width(rt), longest = call->longest_k;
-    const int most = cla_tuned(rt, BACKWARD, "ROWS", call->width > 64 ? 2 : 4);
-    const int rows = longest <= vec ? 1 : longest <= 2 * vec ? 2 : 4;
-    launch->file = BACKWARD;
-    define_tile(rt, call, rows < most ? rows : most, launch);
-    launch->groups[0] = (size_t)call->heads;
-    launch->groups[1] = (size_t)call->sequences;
-    launch->flops = 10.0 * call->width * call->heads * call->sequences *
-                    (double)call->longest_q * call->longest_k;
-}
-
-static cla_status grad_heads(cla_runtime *rt, const cla_attention_call *call,
-                             const cla_attention_grads *g)
-{
-    const attention_modes modes = { g->q_mode, g->k_mode, g->v_mode };
-    cla_launch launch = {
-        .kernel = "attention_backward",
-        .args = { cla_buf(g->q), cla_buf(g->k), cla_buf(g->v), cla_mem(&g->delta),
-                  cla_buf(g->o), cla_buf(call->o), cla_buf(call->q), cla_buf(call->k),
-                  cla_buf(call->v), cla_buf(call->lse),
-                  cla_mem(&call->q_rows->device_offsets),
-                  cla_mem(&call->k_rows->device_offsets),
-                  cla_bytes(&call->args, sizeof call->args),
-                  cla_bytes(&modes, sizeof modes) },
-    };
-    cla_attention_plan_heads(rt, call, &launch);
-    return cla_enqueue(rt, &launch);
-}
-
 static cla_status backward(cla_tape *tape, void *saved)
 {
     const cla_attention_call *call = saved;
@@ -366,7 +319,7 @@ static cla_status backward(cla_tape *tape, void *saved)
     }
     CLA_TRY(cla_attention_delta(tape, call, &grads, grads.q != NULL));
     if (cla_attention_by_heads(rt, call, &grads)) {
-        return grad_heads(rt, call, &grads);
+        return cla_attention_grad_heads(rt, call, &grads);
     }
     if (grads.q) {
         CLA_TRY(cla_attention_grad_q(rt, call, &grads, NULL, call->sequences));

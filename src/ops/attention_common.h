@@ -52,6 +52,11 @@ cla_status cla_attention_needs(cla_attention_call *call, cla_tape *tape, int n,
 int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int longest,
                        const char *tile, cla_launch *launch);
 
+/* Sets the defines of a tile of vectors of VEC, ROWS of them or as many as fragments of
+ * 16 rows need. Returns the rows of a tile. */
+int cla_attention_define_tile(cla_runtime *rt, const cla_attention_call *call, int rows,
+                              cla_launch *launch);
+
 /* Returns whether the width and all offsets and strides of rows are multiples of four
  * floats, so that kernels may read 16 bytes at once. */
 bool cla_attention_is_wide(const cla_attention_call *call);
@@ -124,6 +129,10 @@ bool cla_attention_by_heads(cla_runtime *rt, const cla_attention_call *call,
 /* Sets file, defines, groups and flops of such a launch. */
 void cla_attention_plan_heads(cla_runtime *rt, const cla_attention_call *call,
                               cla_launch *launch);
+
+/* Queues such a launch of plain attention. */
+cla_status cla_attention_grad_heads(cla_runtime *rt, const cla_attention_call *call,
+                                    const cla_attention_grads *g);
 
 /* The keys that a map shows, and the terms that were added to their scores. */
 typedef struct cla_attention_reach {
