@@ -49,8 +49,8 @@ static int power_of_two(int from, int n)
 }
 
 /* A pass over tiles: its kernel's files, without and with a matrix unit, and quads of
- * columns of an item, all of the group schedule; its longest sequence, the number of T x
- * S x d products in it, and the groups along the sequences. */
+ * columns of an item, all of the group schedule; its longest sequence, the number of T
+ * x S x d products in it, and the groups along the sequences. */
 typedef struct pass {
     const char *file, *unit_file;
     int quads, longest, products;
