@@ -7,8 +7,9 @@
  * Defines: those of attention_unit_group.clh.
  * Local: 2 (2 OWN_SIZE + TILES_SIZE) + 12 TM bytes, an int.
  * Numerics: products of bf16 numbers with f32 sums; recomputes the weights from lse.
- * Writes: every row of the gradient, or adds to it, by mode; delta whole. A tile belongs
- *         to one group and blocks come in order, so two runs give the same bits. */
+ * Writes: every row of the gradient, or adds to it, by mode; delta whole. A tile
+ *         belongs to one group and blocks come in order, so two runs give the same
+ *         bits. */
 #include "attention_unit_group.clh"
 
 #define LANES 8 // items that load a row for delta, of neighbours

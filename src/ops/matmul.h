@@ -201,8 +201,8 @@ cla_status cla_unit_in_force(cla_runtime *rt, const cla_unit_state **out);
 /* Adds the defines BF16, UNIT and CONVERTS to those of a launch; unit may be NULL. */
 void cla_unit_define(cla_launch *launch, const cla_unit_state *unit);
 
-/* Returns the build option that kernels of a card's unit need, or NULL: Intel's compiler
- * gives a thread all registers that it may have. */
+/* Returns the build option that kernels of a card's unit need, or NULL: Intel's
+ * compiler gives a thread all registers that it may have. */
 const char *cla_unit_option(const cla_unit_state *unit);
 
 /* How a result may be cut into items under the tile schedule, and how it is cut. */
