@@ -6,6 +6,8 @@ import statistics
 import subprocess
 import tempfile
 
+from results_criterion import CONTRADICTED, OPEN, SUPPORTED, Comparison, paired
+
 SEEDS = (42, 43, 44)
 STEPS = 1000
 CONFIG = "examples/configs/lm-small.json"
@@ -70,7 +72,7 @@ HEAD = f"""
 ## Language models: ways of attention
 
 Nats a character of the held-out tenth of tiny Shakespeare: means of the seeds {', '.join(map(str, SEEDS))}, and their
-standard deviation. The network is that of `{CONFIG}` with 256 characters of context. Fixed in advance: {STEPS:,} steps of
+standard deviation; the gap's interval is that of the differences by seed, at 95 %. The network is that of `{CONFIG}` with 256 characters of context. Fixed in advance: {STEPS:,} steps of
 12 windows, the ways below with no setting tuned, three seeds; the best state counts. `direct` has 2.3 times the
 parameters of the others: its control is the plain network with as many. Cells ran beside other work, so that
 their paces do not compare."""
@@ -80,19 +82,33 @@ ROWS = """
 |---|---|---|---|---|---|---|---|---|"""
 
 
+def against(own, base):
+    """Nats that a way saves beside another, by seed."""
+    nats = [{line["seed"]: line["score"]["nll"] for line in lines} for lines in (base, own)]
+    return Comparison("", paired(*nats))
+
+
 def row(way, own, plain):
     nats = [line["score"]["nll"] for line in own]
     mean, spread = statistics.mean(nats), statistics.stdev(nats) if len(nats) > 1 else 0
-    gap = f"{mean - plain:+.3f}" if plain else ""
+    saved = against(own, plain)
+    gap = "" if way == "plain" else f"{-saved.mean:+.3f} ±{saved.half() or 0:.3f}" if plain else ""
     rate = statistics.median(line["pieces_s"] for line in own)
     return (f"| `{way}` | {WAYS[way][1]} | {mean:.3f} | {spread:.3f} | {gap} | {own[0]['parameters']:,} "
             f"| {rate:,.0f} | {own[0]['memory_mb']} | {len(own)} |")
 
 
+def found(by_way, base):
+    """Which ways are better or worse than another, by the criterion of all claims."""
+    verdicts = {way: against(own, by_way[base]).verdict for way, own in by_way.items() if own and way != base}
+    told = ((SUPPORTED, "better"), (CONTRADICTED, "worse"), (OPEN, "not decided"))
+    groups = ((word, [f"`{way}`" for way, own in verdicts.items() if own == verdict]) for verdict, word in told)
+    return "; ".join(f"{word}: {', '.join(ways)}" for word, ways in groups if ways)
+
+
 def page(store):
     lines = store.lines("lm")
     by_way = {way: [x for x in lines if x["way"] == way] for way in WAYS}
-    plain = [x["score"]["nll"] for x in by_way["plain"]]
     yield HEAD
     if not lines:
         yield "\nNo cell has been run yet: `reproduction/results.sh lm DATA build`."
@@ -100,7 +116,10 @@ def page(store):
     yield ROWS
     for way, own in by_way.items():
         if own:
-            yield row(way, own, plain and statistics.mean(plain))
+            yield row(way, own, by_way["plain"])
+    for base in ("plain", "wide"):
+        if by_way[base]:
+            yield f"\nBeside `{base}`, by these intervals: {found(by_way, base)}."
     yield f"\nThe first line's command: `{lines[0]['command']}`"
 
 
