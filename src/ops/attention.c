@@ -258,7 +258,8 @@ static cla_status grad_kv(cla_runtime *rt, const cla_attention_call *call,
 }
 
 /* Returns whether the sums of both gradients fit into registers. */
-static bool both_fit(cla_runtime *rt, const cla_attention_call *call)
+static bool both_fit(cla_runtime *rt, const cla_attention_call *call,
+                     const cla_attention_change *change)
 {
     enum { NARROW = 64 };
     const cla_unit unit = call->unit ? call->unit->unit : CLA_UNIT_NONE;
@@ -269,7 +270,9 @@ static bool both_fit(cla_runtime *rt, const cla_attention_call *call)
     case CLA_UNIT_WMMA:
         return call->width <= NARROW;
     default:
-        return call->width <= cla_tuned(rt, "attention", "BOTH", 256);
+        return call->width <=
+               cla_tuned(rt, change && change->text ? "custom_attention" : "attention",
+                         "BOTH", 256);
     }
 }
 
@@ -282,7 +285,7 @@ cla_status cla_attention_grads_kv(cla_runtime *rt, const cla_attention_call *cal
     if (cla_runtime_schedule(rt) != CLA_SCHEDULE_GROUP) {
         return grad_kv(rt, call, g, change, true, true);
     }
-    if (!g->k || !g->v || both_fit(rt, call)) {
+    if (!g->k || !g->v || both_fit(rt, call, change)) {
         return grad_kv(rt, call, g, change, g->k != NULL, g->v != NULL);
     }
     CLA_TRY(grad_kv(rt, call, g, change, true, false));

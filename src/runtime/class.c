@@ -29,6 +29,9 @@ static const constant CONSTANTS[] = {
     { "attention", "AHEAD", CLA_CLASS_NVIDIA, 1 }, // others lose waves or spill
     { "attention", "BOTH", CLA_CLASS_NVIDIA, 64 },
     { "attention", "UNROLL", CLA_CLASS_NVIDIA, 2 },
+    { "custom_attention", "BOTH", CLA_CLASS_AMD, 64 }, // one pass of the expression
+    { "custom_attention", "BOTH", CLA_CLASS_INTEL, 0 },
+    { "custom_attention", "BOTH", CLA_CLASS_NVIDIA, 64 },
     { "band_attention", "ROWS", CLA_CLASS_CPU, 32 },
     { "band_attention", "UNROLL", CLA_CLASS_CPU, 1 },
     { "band_attention_2d", "ROWS", CLA_CLASS_CPU, 32 },

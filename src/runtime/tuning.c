@@ -76,6 +76,7 @@ static const constant constants[] = {
     { "conv_attention_2d", "ROWS", 1, INT_MAX, 1 },
     { "conv_attention_2d", "WG", 64, 256, POWER_OF_TWO },
     { "conv_attention_2d_tile", "MR", 2, 6, 2 },
+    { "custom_attention", "BOTH", 0, 256, 1 },
     { "custom_attention_tile", "ROWS", 1, 4, POWER_OF_TWO },
     { "ham", "GROUPS", 0, 65536, 1 },
     { "masked_softmax", "WG", 32, 256, POWER_OF_TWO },
