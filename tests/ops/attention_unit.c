@@ -7,8 +7,9 @@
 #include "support/support.h"
 
 /* Oclgrind runs little work on one unit: its check for uninitialised values crashes on
- * mma and dpas, and reports sums of mfma for a reason not found yet. Every unit meets these shapes, and one of the further ones:
- * tiles of both heights and widths, whole quads or not, more keys than a tile has. */
+ * mma and dpas, and reports sums of mfma for a reason not found yet. Every unit meets
+ * these shapes, and one of the further ones: tiles of both heights and widths, whole
+ * quads or not, more keys than a tile has. */
 static const char *const shared[] = {
     "q_rows=9,1,35 k_rows=9,1,35 H=2 d=24 causal=1 columns medium",
     "q_rows=70 k_rows=37 H=1 d=64 dropout=0.3 medium",

@@ -149,8 +149,8 @@ static void check_nan(cla_runtime *rt, const char *unit)
     cla_tensor_free(&tb);
 }
 
-/* Oclgrind runs one of them: its check for uninitialised values crashes on mma and dpas,
- * and reports sums of mfma for a reason not found yet. */
+/* Oclgrind runs one of them: its check for uninitialised values crashes on mma and
+ * dpas, and reports sums of mfma for a reason not found yet. */
 Test(matmul_unit, emulated_units_of_cards, .timeout = 900)
 {
     for (int unit = CLA_UNIT_MMA; unit < CLA_UNITS; unit++) {
