@@ -11,13 +11,6 @@
  * Writes: every row of o, and of lse. */
 #include "attention_strip.clh"
 
-INLINE void begin_tops(local float *tops)
-{
-    for (int i = LANE(0); i < ROWS; i += ITEMS) {
-        tops[i] = SCORE_MIN;
-    }
-}
-
 /* Updates tops [ROWS], the largest score of each row so far, through red [ROWS][RED],
  * and sets fades [ROWS], the factors of earlier sums. Every item calls it, after a
  * barrier; ends with a barrier. */
@@ -41,10 +34,7 @@ INLINE void find_tops(const strip *s, local float *red, local float *tops,
     TELL_TOP(7, low0.r3, low1.r3)
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int i = LANE(0); i < ROWS; i += ITEMS) {
-        float high = tops[i];
-        for (int n = 0; n < ACROSS; n++) {
-            high = fmax(high, red[i * RED + n]);
-        }
+        const float high = told_most(red, i, ACROSS, tops[i]);
         fades[i] = exp_below(tops[i] - high, scale);
         tops[i] = high;
     }
@@ -60,13 +50,8 @@ INLINE void end_rows(strip *z, eight total, local float *red, local const float 
 {
     tell_totals(red, total);
     for (int i = LANE(0); i < ROWS; i += ITEMS) {
-        const float sum = sum_of_totals(red, i);
-        const bool none = sum == 0.0f;
-        shares[i] = none ? 0.0f : 1.0f / sum;
-        if (lse && i < rows) {
-            lse[at + i] = none ? 0.0f : tops[i];
-            lse[at + apart + i] = none ? 0.0f : log2(sum);
-        }
+        shares[i] = end_row(lse && i < rows ? lse + at + i : 0, apart, tops[i],
+                            told_sum(red, i, ACROSS));
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const eight share = eight_load(shares);
@@ -105,7 +90,7 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
     odd = 0;
     bias_start();
     bias_begin(&b, rows);
-    begin_tops(tops);
+    begin_tops(tops, ROWS);
     for (int j = next_key(&b, first_key(&b, first), end, first, rows);
          TOGETHER(j < end); j = next_key(&b, j + SPAN, end, first, rows)) {
         const int key = e.k_first + j;

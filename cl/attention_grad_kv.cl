@@ -58,19 +58,6 @@ INLINE void slopes_of_keys(const bias *b, strip *w, strip *dp, place at,
 }
 #endif
 
-/* Loads the statistics of count queries, row `at` of them and on. */
-INLINE void load_statistics(local float *tops, local float *rests, local float *deltas,
-                            global const float *lse, global const float *delta,
-                            size_t at, size_t apart, int count)
-{
-    for (int n = LANE(0); n < SPAN; n += ITEMS) {
-        const size_t from = at + (size_t)min(n, count - 1);
-        tops[n] = lse[from];
-        rests[n] = lse[from + apart];
-        deltas[n] = delta[from];
-    }
-}
-
 /* Sets what belongs to hidden pairs to HIDDEN: rows are keys from key on, columns
  * queries from i on, which see keys up to their own number + reach. */
 INLINE void hide_queries(strip *s, int queries, int key, int reach, int i)
@@ -120,7 +107,7 @@ kernel void attention_grad_kv(
         global const float *queries = q + q_row(a, query, h, WIDTH);
         global const float *out = dy + o_row(a, query, h, WIDTH);
         load_statistics(tops, rests, deltas, lse, delta, statistic(a, query, h),
-                        statistics(a), count);
+                        statistics(a), count, SPAN);
         begin_keys(&b, &s, at);
         strip_scores(&s, k + k_row(a, row, h, WIDTH), a.k_stride, rows, queries,
                      a.q_stride, count, x, y);

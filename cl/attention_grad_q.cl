@@ -81,7 +81,7 @@ kernel void attention_grad_q(
     } else {
         strip_deltas(deltas, delta + stat, dy + out, o + out, stride, rows, tiles);
     }
-    load_shares(tops, shares, lse + stat, statistics(a), rows);
+    load_shares(tops, shares, lse + stat, statistics(a), rows, ROWS);
     for (int j = next_key(&b, first_key(&b, first), end, first, rows);
          TOGETHER(j < end); j = next_key(&b, j + SPAN, end, first, rows)) {
         const place at = { first, rows, j, end - j };

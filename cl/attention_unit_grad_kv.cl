@@ -18,19 +18,6 @@
 #define VALUES 1
 #endif
 
-/* Loads the statistics of count queries, row `at` of them and on. */
-INLINE void load_statistics(local float *tops, local float *rests, local float *deltas,
-                            global const float *lse, global const float *delta,
-                            size_t at, size_t apart, int count)
-{
-    for (int n = LANE(0); n < TN; n += ITEMS) {
-        const size_t from = at + (size_t)min(n, count - 1);
-        tops[n] = lse[from];
-        rests[n] = lse[from + apart];
-        deltas[n] = delta[from];
-    }
-}
-
 INLINE float4 quad_at(local const float *x, int column)
 {
     return (float4)(x[column], x[column + 1], x[column + 2], x[column + 3]);
@@ -97,7 +84,7 @@ kernel void attention_grad_kv(
         global const float *queries = q + q_row(a, query, h, WIDTH);
         global const float *out = dy + o_row(a, query, h, WIDTH);
         load_statistics(tops, rests, deltas, lse, delta, statistic(a, query, h),
-                        statistics(a), count);
+                        statistics(a), count, TN);
         draw_keeps(keeps, a, query, h, first, TN);
         unit_scores(&s, own, queries, a.q_stride, count, y, scratch);
         unit_scores(&dp, own + OWN_SIZE, out, o_stride, count, y, scratch);

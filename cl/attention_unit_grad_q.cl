@@ -31,28 +31,8 @@ INLINE void note_deltas(local float *deltas, global float *delta,
         told[i * (LANES + 1) + lane] = sum.x + sum.y + sum.z + sum.w;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = LANE(0); i < TM && rows > 0; i += ITEMS) {
-        float sum = 0.0f;
-        for (int n = 0; n < LANES; n++) {
-            sum += told[i * (LANES + 1) + n];
-        }
-        deltas[i] = sum;
-        if (i < rows) {
-            delta[i] = sum;
-        }
-    }
+    end_deltas(deltas, delta, told, LANES, rows, TM);
     barrier(CLK_LOCAL_MEM_FENCE);
-}
-
-/* tops, shares = the largest scores of rows from lse on and one over their sums. */
-INLINE void load_statistics(local float *tops, local float *shares,
-                            global const float *lse, size_t apart, int rows)
-{
-    for (int i = LANE(0); i < TM && rows > 0; i += ITEMS) {
-        const int at = min(i, rows - 1);
-        tops[i] = lse[at];
-        shares[i] = exp2(-lse[apart + at]);
-    }
 }
 
 /* s = p (dp - delta) from scores s. */
@@ -98,7 +78,7 @@ kernel void attention_grad_q(
     odd = 0;
     note_deltas(deltas, delta + stat, dy + out, o + out, stride, rows,
                 (local float *)y);
-    load_statistics(tops, shares, lse + stat, statistics(a), rows);
+    load_shares(tops, shares, lse + stat, statistics(a), rows, TM);
     load_own(own, q + q_row(a, row, h, WIDTH), a.q_stride, rows);
     load_own(own + OWN_SIZE, dy + out, stride, rows);
     for (int j = 0; TOGETHER(j < end); j += TN) {

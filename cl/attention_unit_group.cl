@@ -34,10 +34,7 @@ INLINE void find_tops(const unit_sums *s, local float *told, local float *tops,
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int i = LANE(0); i < TM; i += ITEMS) {
-        float most = tops[i];
-        for (int n = 0; n < SHARERS; n++) {
-            most = fmax(most, told[i * TOLD + n]);
-        }
+        const float most = told_most(told, i, SHARERS, tops[i]);
         fades[i] = weight_below(tops[i] - most, scale);
         tops[i] = most;
     }
@@ -75,16 +72,8 @@ INLINE void end_rows(unit_sums *z, const float total[RUNS], local float *told,
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int i = LANE(0); i < TM; i += ITEMS) {
-        float sum = 0.0f;
-        for (int n = 0; n < SHARERS; n++) {
-            sum += told[i * TOLD + n];
-        }
-        const bool none = sum == 0.0f;
-        shares[i] = none ? 0.0f : 1.0f / sum;
-        if (lse && i < rows) {
-            lse[at + i] = none ? 0.0f : tops[i];
-            lse[at + apart + i] = none ? 0.0f : log2(sum);
-        }
+        shares[i] = end_row(lse && i < rows ? lse + at + i : 0, apart, tops[i],
+                            told_sum(told, i, SHARERS));
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     EACH_QUAD(m, n)
@@ -124,9 +113,7 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
     for (int r = 0; r < RUNS; r++) {
         total[r] = 0.0f;
     }
-    for (int i = LANE(0); i < TM; i += ITEMS) {
-        tops[i] = SCORE_MIN;
-    }
+    begin_tops(tops, TM);
     load_own(own, q + q_row(a, row, h, WIDTH), a.q_stride, rows);
     for (int j = 0; TOGETHER(j < end); j += TN) {
         const int key = e.k_first + j;

@@ -61,7 +61,7 @@ kernel void attention_weighted(
     strip s, z;
     strip_clear(&z);
     odd = 0;
-    load_shares(tops, shares, lse + statistic(a, row, h), statistics(a), rows);
+    load_shares(tops, shares, lse + statistic(a, row, h), statistics(a), rows, ROWS);
     for (int j = next_key(&b, first_key(&b, first), end, first, rows);
          TOGETHER(j < end); j = next_key(&b, j + SPAN, end, first, rows)) {
         const int key = e.k_first + j;
@@ -97,7 +97,7 @@ kernel void attention_weighted_delta(
     const size_t stat = statistic(a, row, h);
     FORWARD_BIAS(b, e, row);
     eight total = { (float4)(0.0f), (float4)(0.0f) };
-    load_shares(tops, shares, lse + stat, statistics(a), rows);
+    load_shares(tops, shares, lse + stat, statistics(a), rows, ROWS);
     for (int j = next_key(&b, first_key(&b, first), end, first, rows);
          TOGETHER(j < end); j = next_key(&b, j + SPAN, end, first, rows)) {
         const int key = e.k_first + j;
@@ -118,7 +118,7 @@ kernel void attention_weighted_delta(
     barrier(CLK_LOCAL_MEM_FENCE);
     tell_totals(tiles, total);
     for (int i = LANE(0); i < rows; i += ITEMS) {
-        delta[stat + i] = sum_of_totals(tiles, i);
+        delta[stat + i] = told_sum(tiles, i, ACROSS);
     }
 }
 #endif
