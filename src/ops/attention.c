@@ -80,7 +80,7 @@ static int plan_strips(cla_runtime *rt, const cla_attention_call *call, const pa
 static int plan_unit(cla_runtime *rt, const cla_attention_call *call, const pass *p,
                      cla_launch *launch)
 {
-    enum { NARROW = 64, LEAST = 32, LARGE = 64 }; // width; rows of tiles
+    enum { NARROW = 64, LEAST = 32, ITEMS = 128 }; // width; rows; of a group
     const int columns = call->width > NARROW ? 2 * NARROW : NARROW;
     const int most = cla_tuned(rt, "attention_unit", "ROWS", 64) * NARROW / columns;
     const int rows = p->longest <= LEAST || most < LEAST ? LEAST : most;
@@ -95,7 +95,7 @@ static int plan_unit(cla_runtime *rt, const cla_attention_call *call, const pass
     memcpy(launch->define, defines, sizeof defines);
     launch->file = p->unit_file;
     launch->option = cla_unit_option(call->unit);
-    launch->local[0] = rows > LARGE ? 256 : 128;
+    launch->local[0] = ITEMS;
     return rows;
 }
 

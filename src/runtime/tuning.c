@@ -35,7 +35,7 @@ static const constant constants[] = {
     { "attention", "UNROLL", 1, 16, POWER_OF_TWO },
     { "attention_backward_tile", "ITEMS", 0, 1024, 1 },
     { "attention_backward_tile", "ROWS", 1, 4, POWER_OF_TWO },
-    { "attention_unit", "ROWS", 32, 128, POWER_OF_TWO },
+    { "attention_unit", "ROWS", 32, 64, POWER_OF_TWO },
     { "attention_tile", "ROWS", 1, 4, POWER_OF_TWO },
     { "band_attention", "ROWS", 32, 64, POWER_OF_TWO },
     { "band_attention", "UNROLL", 1, 16, POWER_OF_TWO },
