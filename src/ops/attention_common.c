@@ -80,8 +80,11 @@ static void fill_args(cla_attention_call *call, cla_tape *tape,
     }
 }
 
-static cla_status make_lse(cla_attention_call *call, cla_tape *tape)
+cla_status cla_attention_make_lse(cla_attention_call *call, cla_tape *tape)
 {
+    if (call->lse) {
+        return CLA_OK;
+    }
     const int64_t shape[3] = { 2, call->q->shape[1], call->q->shape[0] };
     return cla_tape_tensor(tape, &call->lse, CLA_F32, 3, shape);
 }
@@ -106,8 +109,9 @@ cla_status cla_attention_begin(cla_attention_call *call, cla_tape *tape, cla_ten
     fill_args(call, tape, options);
     CLA_TRY(cla_tape_tensor(tape, &call->o, CLA_F32, 3, q->shape));
     call->o->wants_grad = cla_tape_needs_grad(tape, 3, (cla_tensor *[]){ q, k, v });
-    return call->o->wants_grad || (options && options->map) ? make_lse(call, tape)
-                                                            : CLA_OK;
+    return call->o->wants_grad || (options && options->map)
+               ? cla_attention_make_lse(call, tape)
+               : CLA_OK;
 }
 
 cla_status cla_attention_round(cla_attention_call *call, cla_tape *tape)
@@ -122,7 +126,7 @@ cla_status cla_attention_needs(cla_attention_call *call, cla_tape *tape, int n,
         return CLA_OK;
     }
     call->o->wants_grad = true;
-    return call->lse ? CLA_OK : make_lse(call, tape);
+    return cla_attention_make_lse(call, tape);
 }
 
 bool cla_attention_is_wide(const cla_attention_call *call)

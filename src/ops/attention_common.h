@@ -41,6 +41,9 @@ cla_status cla_attention_begin(cla_attention_call *call, cla_tape *tape, cla_ten
  * of cla_unit_in_force. */
 cla_status cla_attention_round(cla_attention_call *call, cla_tape *tape);
 
+/* Allocates lse unless it is there: for passes that read it without a gradient. */
+cla_status cla_attention_make_lse(cla_attention_call *call, cla_tape *tape);
+
 /* Accounts for n further inputs (NULLs allowed) of a begun call: if one of them needs a
  * gradient, o wants a gradient, too, and lse is allocated. */
 cla_status cla_attention_needs(cla_attention_call *call, cla_tape *tape, int n,

@@ -335,10 +335,7 @@ static cla_status begin(custom_call *call, cla_tape *tape, cla_tensor *const qkv
     }
     call->args.sequences = a->sequences;
     CLA_TRY(cla_attention_needs(a, tape, CLA_CUSTOM_INPUTS, call->input));
-    const int64_t statistics[] = { 2, a->heads, a->args.queries };
-    return call->code->two_passes && !a->lse
-               ? cla_tape_tensor(tape, &a->lse, CLA_F32, 3, statistics)
-               : CLA_OK;
+    return call->code->two_passes ? cla_attention_make_lse(a, tape) : CLA_OK;
 }
 
 cla_status cla_custom_run(custom_call *call, cla_tape *tape, cla_tensor **o,

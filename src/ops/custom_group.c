@@ -3,12 +3,10 @@
 #include "ops/custom_call.h"
 
 /* Returns what the expressions change in the passes of attention under the group
- * schedule, but for the inputs, which come behind *count arguments. It refers to args,
- * which must stay. */
-static cla_attention_change change_of(const custom_call *call, const custom_args *args,
-                                      int *count)
+ * schedule, but for the arguments behind the first. It refers to args, which must
+ * stay. */
+static cla_attention_change change_of(const custom_call *call, const custom_args *args)
 {
-    *count = 1;
     return (cla_attention_change){ .define = { "CUSTOM", call->exact ? "EXACT" : NULL },
                                    .lean = true,
                                    .text = call->code->scalar,
@@ -17,9 +15,8 @@ static cla_attention_change change_of(const custom_call *call, const custom_args
 
 static cla_attention_change plain_change(const custom_call *call)
 {
-    int count = 0;
-    cla_attention_change change = change_of(call, &call->args, &count);
-    cla_custom_put_inputs(change.args + count, call);
+    cla_attention_change change = change_of(call, &call->args);
+    cla_custom_put_inputs(change.args + 1, call);
     return change;
 }
 
@@ -50,10 +47,9 @@ cla_status cla_custom_group_grad_q(cla_runtime *rt, const custom_call *call,
                                    const cla_attention_grads *g, const custom_grads *p,
                                    custom_args args)
 {
-    int n = 0;
-    cla_attention_change change = change_of(call, &args, &n);
-    change.args[n++] = cla_mem(args.slice ? &p->parts : NULL);
-    cla_custom_put_inputs(cla_custom_put_own(change.args + n, call, p), call);
+    cla_attention_change change = change_of(call, &args);
+    change.args[1] = cla_mem(args.slice ? &p->parts : NULL);
+    cla_custom_put_inputs(cla_custom_put_own(change.args + 2, call, p), call);
     change.workers = p->workers;
     for (; args.turn < args.run; args.turn++) {
         CLA_TRY(cla_attention_grad_q(rt, &call->attention, g, &change, p->workers));
