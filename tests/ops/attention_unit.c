@@ -1,7 +1,5 @@
 /* attention_unit.c - full attention on each card's matrix unit, emulated: values and
  * gradients against the oracle. */
-#include <stdio.h>
-
 #include "runtime/runtime.h"
 #include "support/check_kind.h"
 #include "support/support.h"
@@ -34,10 +32,7 @@ Test(attention_unit, matches_oracle_and_gradient, .timeout = 900)
 {
     for (int unit = CLA_UNIT_MMA; unit < CLA_UNITS; unit++) {
         if (test_tiny() && unit != CLA_UNIT_WMMA) continue;
-        char name[32];
-        snprintf(name, sizeof name, "emulated-%s", cla_unit_name((cla_unit)unit));
-        cla_runtime *rt = test_runtime_at(name, CLA_PRECISION_MEDIUM);
-        cla_runtime_set_schedule(rt, CLA_SCHEDULE_GROUP);
+        cla_runtime *rt = test_runtime_emulating(unit);
         check_rows(rt, shared);
         check_rows(rt, further[unit - CLA_UNIT_MMA]);
         cla_runtime_free(&rt);

@@ -155,13 +155,11 @@ Test(matmul_unit, emulated_units_of_cards, .timeout = 900)
 {
     for (int unit = CLA_UNIT_MMA; unit < CLA_UNITS; unit++) {
         if (test_tiny() && unit != CLA_UNIT_WMMA) continue;
-        char name[32];
-        snprintf(name, sizeof name, "emulated-%s", cla_unit_name((cla_unit)unit));
+        const char *name = cla_unit_name((cla_unit)unit);
         for (int side = 32; side <= (test_small() ? 32 : 128); side *= 2) { // of tiles
             cla_runtime *rt[2];
             for (int i = 0; i < 2; i++) {
-                rt[i] = test_runtime_at(i ? name : "none", CLA_PRECISION_MEDIUM);
-                cla_runtime_set_schedule(rt[i], CLA_SCHEDULE_GROUP);
+                rt[i] = test_runtime_emulating(i ? unit : CLA_UNIT_NONE);
                 TEST_OK(cla_tuning_set(rt[i], "matmul_group", "SIDE", side));
                 TEST_OK(cla_tuning_set(rt[i], "matmul_group", "ITEMS", 32));
             }

@@ -337,13 +337,10 @@ Test(not_finite, every_kind_on_group)
 Test(not_finite, attention_on_units_of_cards, .timeout = 900)
 {
     for (int unit = CLA_UNIT_MMA; unit < CLA_UNITS && !test_tiny(); unit++) {
-        char name[32];
-        snprintf(name, sizeof name, "emulated-%s", cla_unit_name((cla_unit)unit));
-        cla_runtime *rt = test_runtime_at(name, CLA_PRECISION_MEDIUM);
-        cla_runtime_set_schedule(rt, CLA_SCHEDULE_GROUP);
+        cla_runtime *rt = test_runtime_emulating(unit);
         for (const small_call *call = small_calls; call->text; call++) {
             if (strcmp(call->lines.op, "attention") == 0) {
-                check_call(rt, call, name, false);
+                check_call(rt, call, cla_unit_name((cla_unit)unit), false);
             }
         }
         cla_runtime_free(&rt);

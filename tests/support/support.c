@@ -63,6 +63,16 @@ cla_runtime *test_runtime_at(const char *unit, cla_precision precision)
     return rt;
 }
 
+cla_runtime *test_runtime_emulating(int unit)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s%s", unit == CLA_UNIT_NONE ? "" : "emulated-",
+             cla_unit_name((cla_unit)unit));
+    cla_runtime *rt = test_runtime_at(name, CLA_PRECISION_MEDIUM);
+    cla_runtime_set_schedule(rt, CLA_SCHEDULE_GROUP);
+    return rt;
+}
+
 float *test_random(int64_t n, float scale, uint32_t what)
 {
     float *x = malloc((size_t)(n ? n : 1) * sizeof *x);

@@ -46,6 +46,10 @@ cla_runtime *test_runtime(void);
  * this precision. */
 cla_runtime *test_runtime_at(const char *unit, cla_precision precision);
 
+/* The same under medium and the group schedule, with a card's unit (cla_unit of
+ * runtime/runtime.h), emulated, or without one. */
+cla_runtime *test_runtime_emulating(int unit);
+
 /* Defines a test with a runtime of its own, rt. */
 #define DEVICE_TEST(suite, name)                    \
     static void suite##_##name##_on(cla_runtime *); \
