@@ -92,12 +92,14 @@ static json_t *describe(const language *t)
 
 /* ---- files ----------------------------------------------------------------------- */
 
-static const char *piece_of(const language *t, int32_t id)
+/* Returns the name of a special piece, or NULL: transformers cuts texts at each piece
+ * that has a name here. */
+static const char *name_of(const language *t, int32_t id)
 {
-    const bool other = t->pieces == LANGUAGE_TOKENIZER;
-    return id < 0  ? NULL
-           : other ? t->tokenizer.vocab.tokens[id]
-                   : cla_special_names[id];
+    const cla_codec *codec = t->pieces == LANGUAGE_TOKENIZER ? &t->tokenizer : NULL;
+    return id < 0 || (codec && !codec->special[id]) ? NULL
+           : codec                                  ? codec->vocab.tokens[id]
+                                                    : cla_special_names[id];
 }
 
 static cla_status write_tokenizer(const foreign *f, cla_publish *p)
@@ -121,7 +123,7 @@ cla_status cla_lm_write_pieces(const foreign *f, cla_publish *p)
     return cla_foreign_write_json(
         p, "tokenizer_config.json",
         json_pack("{s:s, s:s*, s:s*, s:i, s:b}", "tokenizer_class",
-                  "PreTrainedTokenizerFast", "bos_token", piece_of(t, t->start),
-                  "eos_token", piece_of(t, t->end), "model_max_length",
+                  "PreTrainedTokenizerFast", "bos_token", name_of(t, t->start),
+                  "eos_token", name_of(t, t->end), "model_max_length",
                   t->config.context, "clean_up_tokenization_spaces", 0));
 }

@@ -119,6 +119,29 @@ check 'an end that is no piece is named' says 3 "has no piece '<stop>', the end_
     --set "data=$work/text" --set train=train.txt --set hold_out=0 --set pieces=tokenizer \
     --set "tokenizer=$data/llama/tokenizer.json" --set 'end_token=["</s>", "<stop>"]' --quiet --out "$work/no"
 
+# An end that texts may hold stays a plain piece: transformers cuts at a piece that is named.
+plain_end() {
+    rm -rf "$work/ends" "$work/ends-hf" "$work/ends-out"
+    cp -r "$data/llama" "$work/ends-hf"
+    python3 - "$work/ends-hf" <<'PYTHON' || return 1
+import json, sys
+path = sys.argv[1] + "/config.json"
+config, tokenizer = (json.load(open(p)) for p in (path, sys.argv[1] + "/tokenizer.json"))
+special = {t["id"] for t in tokenizer["added_tokens"] if t["special"]}
+config["eos_token_id"] = next(i for i in range(300, 400) if i not in special)
+json.dump(config, open(path, "w"))
+PYTHON
+    "$clattn" import "$work/ends-hf" --out "$work/ends" &&
+        "$clattn" export --model "$work/ends" --format huggingface --out "$work/ends-out" &&
+        python3 - "$work/ends-hf" "$work/ends-out" <<'PYTHON'
+import json, sys
+hf, out = (json.load(open(f + "/config.json"))["eos_token_id"] for f in sys.argv[1:])
+named = json.load(open(sys.argv[2] + "/tokenizer_config.json"))
+assert hf == out and "eos_token" not in named, (hf, out, named)
+PYTHON
+}
+check 'a plain piece that ends texts stays plain' plain_end
+
 # ---- a tokenizer.model alone ------------------------------------------------------------------------
 
 model_run() {
