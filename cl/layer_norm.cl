@@ -111,13 +111,14 @@ kernel void layer_norm_backward(global float *restrict dx,
 INLINE float2 run_sums(global const float *x, global const float *dy,
                        global const float *moments, norm_shape s, int run, int c)
 {
-    float2 sum = (float2)(0.0f);
-    for (int row = run * s.run; row < min((run + 1) * s.run, s.rows); row++) {
+    const int first = run * s.run, last = min(first + s.run, s.rows);
+    float scale = 0.0f, shift = 0.0f;
+    for (int row = first; row < last; row++) {
         const size_t at = (size_t)row * s.columns + c;
-        sum.x += dy[at] * (x[at] - moments[2 * row]) * moments[2 * row + 1];
-        sum.y += dy[at];
+        scale += dy[at] * (x[at] - moments[2 * row]) * moments[2 * row + 1];
+        shift += dy[at];
     }
-    return sum;
+    return (float2)(scale, shift);
 }
 #endif
 
@@ -129,16 +130,17 @@ kernel void layer_norm_columns(global float *restrict partial,
                                global const float *restrict dy,
                                global const float *restrict moments, norm_shape s)
 {
-    global float *scale = partial + (size_t)GROUP(0) * 2 * s.columns;
-    global float *shift = scale + s.columns;
 #if WG > 1
     const int c = GROUP(1) * WG + LANE(0);
     if (c < s.columns) {
         const float2 sum = run_sums(x, dy, moments, s, GROUP(0), c);
-        scale[c] = sum.x;
-        shift[c] = sum.y;
+        global float *to = partial + (size_t)GROUP(0) * 2 * s.columns + c;
+        to[0] = sum.x;
+        to[s.columns] = sum.y;
     }
 #else
+    global float *scale = partial + (size_t)GROUP(0) * 2 * s.columns;
+    global float *shift = scale + s.columns;
     EACH_COLUMN(c, 2 * s.columns, AT(scale, c) = 0.0f);
     EACH_ROW(row, s.rows, s.run)
     {

@@ -41,10 +41,8 @@ kernel void masked_softmax_forward(global float *restrict y,
         float total;
         ROW_SUM(total, c, kept, KEEP(to, c, row_exp(AT(from, c) - top)));
         total = total == 0.0f ? 1.0f : total; // of -inf alone
-        EACH_COLUMN(c, kept, {
-            AT(to, c) = OVER(KEPT(to, c, row_exp(AT(from, c) - top)), total);
-        });
-        EACH_COLUMN(c, s.keys - kept, AT(to, kept + c) = 0.0f);
+        ROW_PUT_FIRST(to, c, kept, s.keys,
+                      OVER(KEPT(to, c, row_exp(AT(from, c) - top)), total), 0);
     }
 }
 
@@ -60,10 +58,11 @@ kernel void masked_softmax_backward(global float *restrict dx,
     EACH_ROW(row, s.rows, ROWS)
     {
         const int kept = kept_keys(row, s, q_len, k_len);
-        const size_t at = (size_t)row * s.keys;
+        global const float *p = y + (size_t)row * s.keys;
+        global const float *dp = dy + (size_t)row * s.keys;
         float dot;
-        ROW_SUM(dot, c, kept, AT(y, at + c) * AT(dy, at + c));
-        ROW_PUT(dx + at, c, kept, AT(y, at + c) * (AT(dy, at + c) - dot), add);
-        EACH_COLUMN(c, add ? 0 : s.keys - kept, AT(dx, at + kept + c) = 0.0f);
+        ROW_SUM(dot, c, kept, AT(p, c) * AT(dp, c));
+        ROW_PUT_FIRST(dx + (size_t)row * s.keys, c, kept, s.keys,
+                      AT(p, c) * (AT(dp, c) - dot), add);
     }
 }
