@@ -3,9 +3,10 @@
  * Layout: as multinomial.cl.
  * Work-group: 1 item.
  * Defines: VEC, the native width.
- * Numerics: as cross_entropy_tile.cl.
+ * Numerics: as cross_entropy.cl.
  * Writes: id whole; 0 where no number is finite. */
-#include "log_softmax_tile.clh"
+#define WG 1
+#include "row.clh"
 
 /* Returns the first class with which the row's sum exceeds u. If rounding leaves none,
  * the last one with x - top > -80, else 0. */
@@ -38,7 +39,9 @@ kernel void multinomial(global int *restrict id, global const float *restrict x,
 {
     const int row = GROUP(0);
     x += (size_t)row * columns;
-    const float top = row_top(x, columns), total = row_sums(x, columns, top).x;
+    const float top = ROW_MAX(x, columns);
+    float total;
+    ROW_SUM(total, c, columns, row_exp(AT(x, c) - top));
     const uint4 draw =
         philox((uint4)(0, first_row + row, 0, stream), (uint2)(seed, step));
     id[row] = find(x, columns, top, uniform(draw.x) * total);

@@ -3,8 +3,9 @@
  * Layout, Writes: as top_k.cl.
  * Work-group: 1 item.
  * Defines: VEC, the native width.
- * Numerics: as cross_entropy_tile.cl. */
-#include "log_softmax_tile.clh"
+ * Numerics: as cross_entropy.cl. */
+#define WG 1
+#include "row.clh"
 
 /* Inserts x, of class c, into the count best so far, after equal ones; keeps at most k
  * and returns how many there are. */
@@ -53,7 +54,10 @@ kernel void top_k(global float *restrict logp, global int *restrict id,
     global float *value = logp + row * k;
     x += row * columns;
     row_top_k(value, id + row * k, x, columns, k);
-    const float top = value[0], log_sum = log(row_sums(x, columns, top).x);
+    const float top = value[0];
+    float sum;
+    ROW_SUM(sum, c, columns, row_exp(AT(x, c) - top));
+    const float log_sum = log(sum);
     for (int n = 0; n < k; n++) {
         value[n] = value[n] - top - log_sum;
     }

@@ -129,6 +129,8 @@ kernels)
     for kernel in cl/*.cl; do
         [ "$kernel" != cl/prelude.cl ] || continue
         compile "$kernel" -DBF16=1 || status=1
+        # What goes over rows has the text of both schedules.
+        ! grep -q '"row.clh"' "$kernel" || compile "$kernel" -DWG=1 || status=1
     done
     for unit in 3 4 5; do # 2 is the default
         compile cl/matmul_unit_group.cl -DUNIT=$unit -DEMULATED=1 -DTM=128 -DTN=128 -DTA=1 -DTB=1 || status=1

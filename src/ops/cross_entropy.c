@@ -21,16 +21,10 @@ static entropy_shape shape_of(const saved *s)
                             columns > 1 ? s->smoothing / (float)(columns - 1) : 0 };
 }
 
-/* Queues a launch over the rows: a work-group for each row or, under the tile schedule,
- * a work-item for each run of RUN rows. */
 static cla_status launch_rows(cla_runtime *rt, const saved *s, cla_launch *launch)
 {
-    const bool tile = cla_tiled(rt);
-    cla_spread_rows(rt, launch, s->x->shape[0], tile ? RUN : 1);
-    launch->file = tile ? "cross_entropy_tile" : "cross_entropy";
-    if (tile) {
-        launch->define[0] = (cla_define){ "VEC", cla_vector_width(rt) };
-    }
+    cla_spread_each_row(rt, launch, s->x->shape[0], CLA_WG, RUN);
+    launch->file = "cross_entropy";
     launch->flops = 8.0 * (double)cla_size(s->x);
     return cla_enqueue(rt, launch);
 }

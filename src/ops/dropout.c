@@ -16,10 +16,10 @@ typedef struct saved {
 static cla_status launch_rows(cla_runtime *rt, cla_launch *launch,
                               const dropout_shape *shape)
 {
-    launch->file = cla_tiled(rt) ? "dropout_tile" : "dropout";
+    launch->file = "dropout";
     cla_spread_rows(rt, launch, shape->columns ? shape->rows : 0, RUN);
     if (cla_tiled(rt)) {
-        launch->define[0] = (cla_define){ "VEC", cla_vector_width(rt) };
+        launch->define[1] = (cla_define){ "VEC", cla_vector_width(rt) };
     }
     return cla_enqueue(rt, launch);
 }

@@ -37,16 +37,10 @@ static void choose(const saved *s, cla_launch *launch)
     }
 }
 
-/* Queues a launch over the rows: a work-group for each row or, under the tile schedule,
- * a work-item for each run of RUN rows. */
 static cla_status launch_rows(cla_runtime *rt, const saved *s, cla_launch *launch)
 {
-    const bool tile = cla_tiled(rt);
-    cla_spread_rows(rt, launch, cla_size(s->x) ? s->x->shape[0] : 0, tile ? RUN : 1);
-    launch->file = tile ? "layer_norm_tile" : "layer_norm";
-    if (tile) {
-        launch->define[0] = (cla_define){ "VEC", cla_vector_width(rt) };
-    }
+    cla_spread_each_row(rt, launch, cla_size(s->x) ? s->x->shape[0] : 0, CLA_WG, RUN);
+    launch->file = "layer_norm";
     launch->flops = 10.0 * (double)cla_size(s->x);
     choose(s, launch);
     return cla_enqueue(rt, launch);
@@ -58,18 +52,16 @@ static cla_status sum_runs(cla_tape *tape, const saved *s, const cla_tensor *dy,
 {
     cla_runtime *rt = cla_tape_runtime(tape);
     const norm_shape shape = shape_of(s, SUM_RUN);
-    const bool tile = cla_tiled(rt);
     CLA_TRY(cla_tape_scratch(tape, sums, (size_t)(runs * 2 * shape.columns) * 4));
     cla_launch launch = {
-        .file = tile ? "layer_norm_tile" : "layer_norm",
+        .file = "layer_norm",
         .kernel = "layer_norm_columns",
-        .define = { { tile ? "VEC" : "WG", tile ? cla_vector_width(rt) : CLA_WG } },
-        .groups = { (size_t)runs,
-                    tile ? 1 : (size_t)((shape.columns + CLA_WG - 1) / CLA_WG) },
-        .local = { tile ? 1 : CLA_WG },
         .args = { cla_mem(sums), cla_buf(s->x), cla_buf(dy), cla_mem(&s->moments),
                   cla_bytes(&shape, sizeof shape) },
     };
+    cla_spread_each_row(rt, &launch, shape.rows, CLA_WG, SUM_RUN);
+    launch.groups[0] = (size_t)runs;
+    launch.groups[1] = cla_tiled(rt) ? 1 : (size_t)cla_pieces(shape.columns, CLA_WG);
     choose(s, &launch);
     return cla_enqueue(rt, &launch);
 }

@@ -1,8 +1,8 @@
 /* masked_softmax.c - softmax of a dense map under lengths and causality. */
 #include "cl/masked_softmax_args.h"
 #include "clattn/ops.h"
+#include "ops/spread.h"
 #include "tensor/signature.h"
-#include "tensor/tensor.h"
 
 typedef struct saved {
     cla_tensor *x, *y;
@@ -17,26 +17,15 @@ static rows_shape shape_of(const saved *s)
                          (int32_t)n[3], s->causal };
 }
 
-/* Queues the forward or backward kernel over rows: a work-group for each row or, under
- * the tile schedule, a work-item for each run of rows. */
+/* Queues the forward or backward kernel over rows. */
 static cla_status launch_rows(cla_runtime *rt, const saved *s, cla_launch *launch)
 {
-    const int64_t rows = shape_of(s).rows;
-    if (!cla_size(s->x)) {
-        return CLA_OK;
-    }
-    if (cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE) {
-        const int run = cla_tuned(rt, "masked_softmax_tile", "ROWS", 8);
-        launch->file = "masked_softmax_tile";
-        launch->define[0] = (cla_define){ "VEC", cla_vector_width(rt) };
-        launch->define[1] = (cla_define){ "ROWS", run };
-        launch->groups[0] = (size_t)((rows + run - 1) / run);
-    } else {
-        const int wg = cla_tuned(rt, "masked_softmax", "WG", 128);
-        launch->file = "masked_softmax";
-        launch->define[0] = (cla_define){ "WG", wg };
-        launch->groups[0] = (size_t)rows;
-        launch->local[0] = (size_t)wg;
+    const int wg = cla_tuned(rt, "masked_softmax", "WG", 128);
+    const int run = cla_tuned(rt, "masked_softmax_tile", "ROWS", 8);
+    cla_spread_each_row(rt, launch, cla_size(s->x) ? shape_of(s).rows : 0, wg, run);
+    launch->file = "masked_softmax";
+    if (cla_tiled(rt)) {
+        launch->define[2] = (cla_define){ "ROWS", run };
     }
     launch->flops = 8.0 * (double)cla_size(s->x);
     return cla_enqueue(rt, launch);

@@ -39,3 +39,18 @@ static inline void cla_spread_rows(cla_runtime *rt, cla_launch *launch, int64_t 
     launch->groups[0] = (size_t)((rows + run - 1) / run);
     launch->local[0] = (size_t)wg;
 }
+
+/* Distributes rows as EACH_ROW of cl/row.clh expects: a group of wg items has one or,
+ * under the tile schedule, an item has `run` of them. Sets define 0 (WG) and, under the
+ * tile schedule, 1 (VEC), the groups and their size. */
+static inline void cla_spread_each_row(cla_runtime *rt, cla_launch *launch,
+                                       int64_t rows, int wg, int run)
+{
+    const bool tile = cla_tiled(rt);
+    launch->define[0] = (cla_define){ "WG", tile ? 1 : wg };
+    if (tile) {
+        launch->define[1] = (cla_define){ "VEC", cla_vector_width(rt) };
+    }
+    launch->groups[0] = (size_t)cla_pieces(rows, tile ? run : 1);
+    launch->local[0] = (size_t)(tile ? 1 : wg);
+}

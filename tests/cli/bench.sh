@@ -135,13 +135,13 @@ fi
 # A fast wrong kernel gets no speed: here every score is one per cent off.
 mkdir "$work/wrong"
 cp "$source"/cl/* "$work/wrong"
-sed -i 's/exp_fastv(/&1.01f * /' "$work/wrong/masked_softmax_tile.cl"
+sed -i 's/row_exp(/&1.01f * /' "$work/wrong/masked_softmax.cl"
 export CLATTN_KERNEL_PATH=$work/wrong CLATTN_SCHEDULE=tile
 expect 1 "^$case +tile +WRONG: nmse" \
     "$clattn" bench --quick --verify --filter "^$case\$" --json "$work/wrong.json"
 same "$(wc -l <"$work/wrong.json")" 0 'speeds of a wrong kernel'
 # Here the gradient of x is NaN, and those of gamma and beta, which are checked later, are right.
-sed -i 's/dx\[at + c\] = .*/dx[at + c] = NAN;/' "$work/wrong/layer_norm_tile.cl"
+sed -i 's/r\.rate \* (AT(dy/NAN * (AT(dy/' "$work/wrong/layer_norm.cl"
 expect 1 '^layer_norm fwd.bwd .* tile +WRONG: nmse' \
     "$clattn" bench --quick --verify --filter '^layer_norm fwd.bwd'
 unset CLATTN_KERNEL_PATH CLATTN_SCHEDULE
@@ -164,8 +164,8 @@ repeats 'custom_attention fwd .*tile' "$clattn" bench --quick --verify --custom 
     --filter 'custom_attention fwd .s'
 mkdir "$work/wrong group"
 cp "$source"/cl/* "$work/wrong group"
-sed -i 's/y\[c\] = c < kept ? /&1.01f * /' "$work/wrong group/masked_softmax.cl"
-cmp -s "$source/cl/masked_softmax.cl" "$work/wrong group/masked_softmax.cl" && same 1 2 'kernels'
+sed -i 's|((z) / (n))|(1.01f * (z) / (n))|' "$work/wrong group/row.clh"
+cmp -s "$source/cl/row.clh" "$work/wrong group/row.clh" && same 1 2 'kernels'
 repeats "$case +group" env CLATTN_KERNEL_PATH="$work/wrong group" "$clattn" bench --verify \
     --suite softmax --filter 'fwd B8 .*S256'
 
