@@ -21,6 +21,15 @@ INLINE int take(global float *value, global int *id, int count, int k, float x, 
     return min(count + 1, k);
 }
 
+#define STEP (4 * VEC)
+
+/* Returns whether one of STEP numbers is above least. */
+INLINE int any_above(global const float *x, floatv least)
+{
+    return any((loadv(0, x) > least) | (loadv(1, x) > least) | (loadv(2, x) > least) |
+               (loadv(3, x) > least));
+}
+
 /* Finds the k largest of a row and their classes, largest first. */
 INLINE void row_top_k(global float *value, global int *id, global const float *x,
                       int columns, int k)
@@ -29,18 +38,15 @@ INLINE void row_top_k(global float *value, global int *id, global const float *x
     for (; c < k; c++) {
         count = take(value, id, count, k, x[c], c);
     }
-    for (; c + VEC <= columns; c += VEC) {
-        if (any(loadv(0, x + c) > value[k - 1])) {
-            for (int i = c; i < c + VEC; i++) {
-                if (x[i] > value[k - 1]) {
-                    take(value, id, k, k, x[i], i);
-                }
-            }
+    while (c < columns) {
+        const floatv least = (floatv)(value[k - 1]);
+        while (c + STEP <= columns && !any_above(x + c, least)) {
+            c += STEP;
         }
-    }
-    for (; c < columns; c++) {
-        if (x[c] > value[k - 1]) {
-            take(value, id, k, k, x[c], c);
+        for (int end = min(c + STEP, columns); c < end; c++) {
+            if (x[c] > value[k - 1]) {
+                take(value, id, k, k, x[c], c);
+            }
         }
     }
 }
