@@ -127,12 +127,13 @@ kernel void attention_forward(
     global const float *restrict q, global const float *restrict k,
     global const float *restrict v, global const int *restrict q_offsets,
     global const int *restrict k_offsets, attention_args a,
-    global const float *restrict rel, global float *restrict finite, int clip,
+    global const float *restrict rel, global float *restrict finite, near_shape n,
     global float *restrict sums, global const float *restrict near)
 {
     const int h = GROUP(1), first = GROUP(0) * TILE;
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
-    copy_finite(finite, rel, (2 * clip + 1) * WIDTH, 1, 1);
+    const int clip = n.clip;
+    copy_finite(finite, rel, n.size, 1, 1);
     const int rows = min(e.T - first, TILE), row = e.q_first + first;
     if (rows <= 0) {
         return;
@@ -189,13 +190,14 @@ kernel void attention_grad_q(
     global const float *restrict k, global const float *restrict v,
     global const float *restrict lse, global const int *restrict q_offsets,
     global const int *restrict k_offsets, attention_args a, int mode,
-    global const float *restrict rel, global float *restrict finite, int clip,
+    global const float *restrict rel, global float *restrict finite, near_shape n,
     global float *restrict sums, global const float *restrict near,
     global const float *restrict near_dp)
 {
     const int h = GROUP(1), first = GROUP(0) * TILE;
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
-    copy_finite(finite, rel, (2 * clip + 1) * WIDTH, 1, 1);
+    const int clip = n.clip;
+    copy_finite(finite, rel, n.size, 1, 1);
     const int rows = min(e.T - first, TILE), row = e.q_first + first;
     if (rows <= 0) {
         return;

@@ -1,8 +1,8 @@
 /* relative_products.cl - what products of sums by distance with vectors must not do: a
  * sum of 0, of a distance that a query does not see, times NaN is NaN.
  *
- * Layout: arrays [H,Nq,2R+1] as relative_attention.clh; rel [2R+1,d]; rows of x and y
- *         begin at `at` and are stride floats apart.
+ * Layout: arrays [H,Nq,2R+1] as relative_attention.clh; rel [2R+1,d], or one a head,
+ *         `apart` floats apart; rows of x and y begin at `at`, stride floats apart.
  * Work-group: WG items; groups take rows in turn, or a run of numbers; both schedules.
  * Defines: WG.
  * Writes: adds to y; numbers of parts that are not finite. */
@@ -21,7 +21,7 @@ kernel void relative_rest(global float *restrict y, global const float *restrict
 {
     bool any = false;
     for (int n = 0; n < p.flags; n++) {
-        any |= flags[p.numbers * p.width + n] != 0.0f;
+        any |= flags[p.size + n] != 0.0f;
     }
     const int rows = any ? p.heads * p.queries : 0;
     for (int row = GROUP(0); row < rows; row += p.groups) {
@@ -32,7 +32,7 @@ kernel void relative_rest(global float *restrict y, global const float *restrict
         for (int c = LANE(0); c < p.width; c += WG) {
             float sum = 0.0f;
             for (int n = 0; n < p.numbers; n++) {
-                const float x = rel[n * p.width + c];
+                const float x = rel[h * p.apart + n * p.width + c];
                 const bool add = from[n] != 0.0f && !(fabs(x) < INFINITY);
                 sum += add ? from[n] * x : 0.0f;
             }

@@ -10,6 +10,12 @@ typedef struct product_shape {
     int at, stride;                     // of rows of x or y
     int groups;                         // of the launch
     int flags;                          // behind a copy of rel, see copy_finite
+    int size, apart;                    // floats of rel; from head to head, 0: shared
 } product_shape;
+
+/* R, and the floats of rel in all. */
+typedef struct near_shape {
+    int clip, size;
+} near_shape;
 
 #endif

@@ -20,6 +20,7 @@ WAYS = {  # settings; the paper's Table 1, base: parameters, steps/s, BLEU besid
     "bi_direct": (("attention=bi_direct",), "+0.0 M", 1.0, 0.27),
     "rel_pos": (("attention=rel_pos", "attention_where=both"), "+0.1 M", 0.91, 0.32),
     "rel_pos_encoder": (("attention=rel_pos", "attention_where=encoder"), "+0.1 M", 0.91, 0.32),
+    "rel_pos_heads": (("attention=rel_pos", "attention_where=encoder", "rel_shared=false"), "+0.1 M", 0.91, 0.32),
     "neighbor": (("attention=neighbor_predicted",), "+0.4 M", 0.95, 0.29),
     "local_hard": (("attention=local_hard",), "+0.4 M", 0.95, 0.42),
     "local_soft": (("attention=local_soft",), "+0.8 M", 0.93, 0.50),
@@ -61,7 +62,7 @@ def cell(pair, way, seed, sets, steps, stem=None):
 
 def ways():
     for way, (sets, *_) in WAYS.items():
-        if way != "rel_pos_encoder":
+        if way not in ("rel_pos_encoder", "rel_pos_heads"):
             for seed in SEEDS.get(way, (42,)):
                 yield cell("en-de", way, seed, sets, 2500)
 

@@ -204,18 +204,18 @@ CLA_API cla_status cla_position_attention(cla_tape *tape, cla_tensor **o, cla_te
 
 /* Self-attention with learned vectors of distances, added to keys and values.
  *
- *   o[i,h] = sum_j p[h,i,j] (v[j,h] + rel_v[c]),
- *   p[h,i,:] = softmax_j <q[i,h], k[j,h] + rel_k[c]> / sqrt(d),
+ *   o[i,h] = sum_j p[h,i,j] (v[j,h] + rel_v[h,c]),
+ *   p[h,i,:] = softmax_j <q[i,h], k[j,h] + rel_k[h,c]> / sqrt(d),
  *   c = clip(j - (i + S - T), -R, R) + R
  *
- * All heads share the vectors. The T queries of a sequence are at its last T positions
- * of S: T is S in self-attention, and less where keys of earlier tokens were kept.
- * Besides its results it takes O(Nq H R) memory.
+ * The T queries of a sequence are at its last T positions of S: T is S in
+ * self-attention, and less where keys of earlier tokens were kept. Besides its results
+ * it takes O(Nq H R) memory.
  *
  * o             out  [Nq,H,d] f32
  * q             in   [Nq,H,d] f32, a tensor or a column view (likewise k, v)
  * k, v          in   [Nk,H,d] f32
- * rel_k, rel_v  in   [2R+1,d] f32, R >= 0; row R belongs to the query's own position
+ * rel_k, rel_v  in   [H,2R+1,d] f32, or both [2R+1,d] for all heads; row R: distance 0
  * q_rows        in   Nq tokens in B sequences
  * k_rows        in   Nk tokens in B sequences
  * options       in   NULL for none

@@ -225,15 +225,17 @@ class Block(Way):
 
 
 class Relative(Way):
-    """rel_pos: learned vectors for distances up to `clip`. Shaw et al. 2018."""
+    """rel_pos: learned vectors for distances up to `clip`, one set for all heads or
+    one a head. Shaw et al. 2018."""
 
     orders = True
 
-    def __init__(self, sizes: Sizes, clip: int = 16) -> None:
+    def __init__(self, sizes: Sizes, clip: int = 16, rel_shared: bool = True) -> None:
         super().__init__(sizes)
         rows = 2 * between("clip", clip, 0, 65535) + 1
-        self.rel_k = glorot((rows, sizes.width), rows, sizes.width)
-        self.rel_v = glorot((rows, sizes.width), rows, sizes.width)
+        shape = (() if rel_shared else (sizes.heads,)) + (rows, sizes.width)
+        self.rel_k = glorot(shape, rows, sizes.width)
+        self.rel_v = glorot(shape, rows, sizes.width)
 
     def forward(
         self, q: Any, k: Any, v: Any, lengths: Sequence[int], **options: Any

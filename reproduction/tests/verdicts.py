@@ -21,7 +21,8 @@ ABOVE = (0, math.inf)
 SETTINGS = [("nmt", "en-de", ""), ("nmt-pairs", "zh-en", ""), ("nmt-pairs", "ja-en", ""),
             *(("nmt-annealed", pair, ", annealed") for pair in ("en-de", "en-fr", "wmt-en-de"))]
 CSAN = ("csan1d", "csan2d")
-OTHERS = ("bi_direct", "rel_pos", "rel_pos_encoder", "neighbor", "local_hard", "local_soft", "block", "conv")
+OTHERS = ("bi_direct", "rel_pos", "rel_pos_encoder", "rel_pos_heads", "neighbor", "local_hard", "local_soft",
+          "block", "conv")
 
 
 def rows(name):

@@ -4,22 +4,29 @@
 
 typedef struct rel_pos {
     int clip;                // largest distance with vectors of its own
-    cla_tensor *key, *value; // [2*clip+1,d], for all heads of the layer
+    bool shared;             // by the heads of a layer
+    cla_tensor *key, *value; // [2*clip+1,d], or [H,2*clip+1,d]
 } rel_pos;
 
-static cla_status read_clip(attn_config *config, cla_config *s)
+static cla_status read_keys(attn_config *config, cla_config *s)
 {
     rel_pos *c = cla_attn_state(config);
     c->clip = 16;
-    return cla_config_int(s, "clip", &c->clip, 0, 65535);
+    c->shared = true;
+    CLA_TRY(cla_config_int(s, "clip", &c->clip, 0, 65535));
+    return cla_config_bool(s, "rel_shared", &c->shared);
 }
 
 static cla_status add_tables(attn_layer *layer, cla_params *params, const char *prefix)
 {
     rel_pos *c = cla_attn_state(&layer->config);
     const int64_t rows = 2 * (int64_t)c->clip + 1, d = layer->config.width;
-    CLA_TRY(cla_param_matrix(params, &c->key, rows, d, "%s.rel_k", prefix));
-    return cla_param_matrix(params, &c->value, rows, d, "%s.rel_v", prefix);
+    const int64_t each[] = { layer->config.heads, rows, d };
+    const int64_t *shape = each + c->shared;
+    const cla_init init = { CLA_INIT_GLOROT_UNIFORM, 0, (double)rows, (double)d };
+    const int rank = c->shared ? 2 : 3;
+    CLA_TRY(cla_param_add(params, &c->key, init, rank, shape, "%s.rel_k", prefix));
+    return cla_param_add(params, &c->value, init, rank, shape, "%s.rel_v", prefix);
 }
 
 static cla_status attend(attn_layer *layer, cla_tape *tape, cla_tensor **o,
@@ -33,7 +40,7 @@ static cla_status attend(attn_layer *layer, cla_tape *tape, cla_tensor **o,
 extern const attn_way cla_attn_rel_pos;
 const attn_way cla_attn_rel_pos = { .name = "rel_pos",
                                     .size = sizeof(rel_pos),
-                                    .configure = read_clip,
+                                    .configure = read_keys,
                                     .init = add_tables,
                                     .forward = attend,
                                     .decoder = true,

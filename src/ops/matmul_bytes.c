@@ -249,13 +249,12 @@ static cla_status tested_state(cla_runtime *rt, const bytes_state **out)
 
 static cla_status multiply_tiles(cla_runtime *rt, const cla_product *p)
 {
-    enum { FEW_ROWS = 4 }; // tiles have sixteen
     const bytes_state *state = NULL;
     const cla_memory *panels = NULL;
     CLA_TRY(tested_state(rt, &state));
     CLA_TRY(panels_of(rt, p, &panels));
-    const bool tiles = state->has[TILES] && (p->M > FEW_ROWS || !state->has[DOT]);
-    const byte_unit unit = tiles ? TILES : state->has[DOT] ? DOT : PLAIN;
+    // tiles are the fastest even for one row
+    const byte_unit unit = state->has[TILES] ? TILES : state->has[DOT] ? DOT : PLAIN;
     return multiply(rt, p, unit, panels, cla_product_scale(p));
 }
 

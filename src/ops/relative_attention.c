@@ -12,8 +12,9 @@
 
 typedef struct relative_call {
     cla_attention_call attention;
-    cla_tensor *rel_k, *rel_v; // [2R+1,d]
+    cla_tensor *rel_k, *rel_v; // [2R+1,d], or [H,2R+1,d]
     int32_t clip;              // R
+    int64_t apart;             // floats from a head's vectors to the next; 0: shared
     cla_memory near, weights;  // [H,Nq,2R+1]: <q, rel_k>; weights summed by distance
 } relative_call;
 
@@ -45,7 +46,7 @@ static cla_matrix array_of(const relative_call *call, const cla_memory *array)
     return (cla_matrix){ .memory = array, .stride = queries * distances(call) };
 }
 
-/* Makes an array and queues array[h,i,n] = <x[i,h], rel[n]>. */
+/* Makes an array and queues array[h,i,n] = <x[i,h], rel[h,n]>. */
 static cla_status meet(cla_tape *tape, const relative_call *call, cla_memory *array,
                        const cla_tensor *x, const cla_tensor *rel)
 {
@@ -57,7 +58,7 @@ static cla_status meet(cla_tape *tape, const relative_call *call, cla_memory *ar
         .batch = x->shape[1],
         .transpose_b = true,
         .a = heads_of(x),
-        .b = { .memory = &rel->memory },
+        .b = { .memory = &rel->memory, .stride = call->apart },
         .y = array_of(call, array),
     };
     return cla_product_run(cla_tape_runtime(tape), &p);
@@ -83,7 +84,9 @@ static product_shape shape_of(cla_runtime *rt, const relative_call *call,
                             (int32_t)x->offset,
                             (int32_t)x->stride,
                             PRODUCT_GROUPS,
-                            in_groups(rt) ? RELATIVE_FLAGS : 1 };
+                            in_groups(rt) ? RELATIVE_FLAGS : 1,
+                            (int32_t)cla_size(call->rel_k),
+                            (int32_t)call->apart };
 }
 
 static cla_status enqueue_products(cla_runtime *rt, cla_launch *launch)
@@ -103,7 +106,7 @@ static cla_status new_finite(cla_tape *tape, const cla_tensor *rel, cla_memory *
     return cla_tape_scratch(tape, out, count * sizeof(float));
 }
 
-/* Queues y[i,h] += sum_n array[h,i,n] rel[n], where finite is that copy of rel. A
+/* Queues y[i,h] += sum_n array[h,i,n] rel[h,n], where finite is that copy of rel. A
  * distance that a query does not see adds nothing, whatever rel holds. */
 static cla_status mix(cla_runtime *rt, const relative_call *call, const cla_tensor *y,
                       const cla_memory *array, const cla_tensor *rel,
@@ -116,7 +119,7 @@ static cla_status mix(cla_runtime *rt, const relative_call *call, const cla_tens
         .K = distances(call),
         .batch = y->shape[1],
         .a = array_of(call, array),
-        .b = { .memory = finite },
+        .b = { .memory = finite, .stride = call->apart },
         .y = heads_of(y),
         .add = true,
     };
@@ -129,12 +132,12 @@ static cla_status mix(cla_runtime *rt, const relative_call *call, const cla_tens
     return enqueue_products(rt, &rest);
 }
 
-/* Queues grad[n] (+)= sum over h and i of array[h,i,n] x[i,h], heads in order, without
- * queries that do not see distance n. */
+/* Queues grad[h,n] (+)= sum over i of array[h,i,n] x[i,h], without queries that do not
+ * see distance n; vectors that heads share get the sum over heads, in order. */
 static cla_status gather(cla_tape *tape, const relative_call *call, cla_tensor *grad,
                          int add, const cla_memory *array, const cla_tensor *x)
 {
-    const int64_t H = x->shape[1], size = cla_size(grad);
+    const int64_t H = x->shape[1], size = distances(call) * x->shape[2];
     cla_memory parts;
     CLA_TRY(cla_tape_scratch(tape, &parts, (size_t)(H * size) * sizeof(float)));
     const cla_product p = {
@@ -155,11 +158,18 @@ static cla_status gather(cla_tape *tape, const relative_call *call, cla_tensor *
                   cla_bytes(&s, sizeof s) },
     };
     CLA_TRY(enqueue_products(cla_tape_runtime(tape), &again));
-    const cla_partials heads = { .memory = &parts, .rows = H, .stride = size };
+    const cla_partials heads = { .memory = &parts,
+                                 .rows = call->apart ? 1 : H,
+                                 .stride = call->apart ? H * size : size };
     return cla_column_sum(cla_tape_runtime(tape), grad, &heads, add);
 }
 
 /* ---- passes ---------------------------------------------------------------------- */
+
+static near_shape near_of(const relative_call *call)
+{
+    return (near_shape){ call->clip, (int32_t)cla_size(call->rel_k) };
+}
 
 static const char TILE_FILE[] = "relative_attention_tile";
 
@@ -167,6 +177,7 @@ static cla_status forward(cla_tape *tape, relative_call *call)
 {
     const cla_attention_call *a = &call->attention;
     cla_runtime *rt = cla_tape_runtime(tape);
+    const near_shape n = near_of(call);
     cla_memory finite;
     CLA_TRY(meet(tape, call, &call->near, a->q, call->rel_k));
     CLA_TRY(new_array(tape, call, &call->weights));
@@ -175,7 +186,7 @@ static cla_status forward(cla_tape *tape, relative_call *call)
         .tile = TILE_FILE,
         .define = { "NEAR" },
         .lean = true,
-        .args = { cla_buf(call->rel_v), cla_mem(&finite), cla_i32(call->clip),
+        .args = { cla_buf(call->rel_v), cla_mem(&finite), cla_bytes(&n, sizeof n),
                   cla_mem(&call->weights), cla_mem(&call->near) },
     };
     CLA_TRY(cla_attention_forward(rt, a, &change));
@@ -194,6 +205,7 @@ static cla_status grad_q(cla_tape *tape, const relative_call *call,
 {
     const cla_attention_call *a = &call->attention;
     cla_runtime *rt = cla_tape_runtime(tape);
+    const near_shape n = near_of(call);
     cla_memory finite;
     CLA_TRY(new_array(tape, call, &r->scores));
     CLA_TRY(new_finite(tape, call->rel_k, &finite));
@@ -201,7 +213,7 @@ static cla_status grad_q(cla_tape *tape, const relative_call *call,
         .tile = TILE_FILE,
         .define = { "NEAR" },
         .lean = true,
-        .args = { cla_buf(call->rel_k), cla_mem(&finite), cla_i32(call->clip),
+        .args = { cla_buf(call->rel_k), cla_mem(&finite), cla_bytes(&n, sizeof n),
                   cla_mem(&r->scores), cla_mem(&call->near), cla_mem(&r->near_dp) },
     };
     CLA_TRY(cla_attention_grad_q(rt, a, g, &change, a->sequences));
@@ -277,8 +289,9 @@ static cla_status make_map(cla_tape *tape, const relative_call *call, cla_tensor
 }
 
 const cla_signature cla_relative_attention_signature = {
-    "relative_attention", "q~:Nq,H,d k~:Nk,H,d v~:Nk,H,d rel_k:2R+1,d rel_v:2R+1,d "
-                          "q_rows(Nq,B,T) k_rows(Nk,B,S) -> o:Nq,H,d map?:B,H,T,S"
+    "relative_attention",
+    "q~:Nq,H,d k~:Nk,H,d v~:Nk,H,d rel_k:Hr?,2R+1,d rel_v:Hr?,2R+1,d "
+    "q_rows(Nq,B,T) k_rows(Nk,B,S) -> o:Nq,H,d map?:B,H,T,S"
 };
 
 static cla_status check(const relative_call *call, const cla_given *given,
@@ -286,11 +299,18 @@ static cla_status check(const relative_call *call, const cla_given *given,
 {
     static const char op[] = "relative_attention";
     const cla_tensor *q = given[0].tensor, *rel_k = call->rel_k;
+    cla_sizes sizes = { 0 };
     CLA_TRY(cla_attention_check(op, q, given[1].tensor, given[2].tensor, given[5].rows,
                                 given[6].rows, options));
-    CLA_TRY(cla_signature_check(&cla_relative_attention_signature, given,
-                                &(cla_sizes){ 0 }));
-    if (q->shape[0] * q->shape[1] > INT32_MAX / rel_k->shape[0]) {
+    CLA_TRY(cla_signature_check(&cla_relative_attention_signature, given, &sizes));
+    if (rel_k->rank == 3 && rel_k->shape[0] != q->shape[1]) {
+        return cla_fail(CLA_E_SHAPE,
+                        "%s: rel_k is %s, must be [2R+1,%lld] or [%lld,2R+1,%lld]", op,
+                        cla_shape_text(rel_k), (long long)q->shape[2],
+                        (long long)q->shape[1], (long long)q->shape[2]);
+    }
+    const int64_t distances = 2 * cla_sizes_get(&sizes, "R") + 1;
+    if (q->shape[0] * q->shape[1] > INT32_MAX / distances) {
         return cla_fail(CLA_E_SHAPE,
                         "%s: q is %s and rel_k %s: a number for each query, head and "
                         "distance, which must stay below 2^31",
@@ -315,7 +335,8 @@ cla_status cla_relative_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                 { .rows = q_rows },
                                 { .rows = k_rows } };
     CLA_TRY(check(&call, given, options));
-    call.clip = (int32_t)(rel_k->shape[0] / 2);
+    call.clip = (int32_t)(rel_k->shape[rel_k->rank - 2] / 2);
+    call.apart = rel_k->rank == 3 ? distances(&call) * q->shape[2] : 0;
     CLA_TRY(
         cla_attention_begin(&call.attention, tape, q, k, v, q_rows, k_rows, options));
     CLA_TRY(cla_attention_round(&call.attention, tape));

@@ -2,7 +2,7 @@
  *
  * On CPU devices pieces are cut from blocks. Steps of one shape request the same pieces
  * in the same order, so the sub-buffers of the last step are kept and reused. If a step
- * needed several blocks, the next rewind to the start joins them into one.
+ * needed several blocks, the next step begins with one in their place.
  *
  * On GPUs each piece is a buffer, which serves the piece of the same number in later
  * steps and is replaced when it does not fit. Sub-buffers are expensive there: a
@@ -54,7 +54,7 @@ static void release_piece(cla_arena *arena, piece *p)
     if (p->room) {
         clReleaseMemObject(p->memory.mem);
     } else { // a buffer of its own
-        cla_memory_free(&p->memory, arena->rt);
+        cla_spare_give(&p->memory, arena->rt);
     }
     *p = (piece){ 0 };
 }
@@ -69,7 +69,7 @@ static void drop_kept(cla_arena *arena)
 static void free_blocks(cla_arena *arena)
 {
     for (size_t i = 0; i < arena->block_count; i++) {
-        cla_memory_free(&arena->blocks[i].memory, arena->rt);
+        cla_spare_give(&arena->blocks[i].memory, arena->rt);
     }
     arena->block_count = 0;
 }
@@ -131,7 +131,7 @@ static cla_status find_block(cla_arena *arena, size_t size)
     bytes = bytes < size ? size : bytes;
     CLA_TRY(cla_grow(&arena->blocks, &arena->block_cap, n + 1, sizeof *arena->blocks));
     arena->blocks[n] = (block){ { 0 }, 0 };
-    CLA_TRY(cla_memory_new(&arena->blocks[n].memory, arena->rt, bytes));
+    CLA_TRY(cla_spare_take(&arena->blocks[n].memory, arena->rt, bytes, SIZE_MAX));
     arena->block_count++;
     return CLA_OK;
 }
@@ -177,7 +177,8 @@ static bool reuse(cla_arena *arena, size_t bytes)
 static cla_status new_buffer(cla_arena *arena, size_t bytes)
 {
     piece *p = &arena->pieces[arena->taken];
-    if (cla_memory_new(&p->memory, arena->rt, bytes) == CLA_OK) {
+    const size_t most = bytes + bytes / 4;
+    if (cla_spare_take(&p->memory, arena->rt, bytes, most) == CLA_OK) {
         return CLA_OK;
     }
     drop_kept(arena);
@@ -220,8 +221,28 @@ static cla_status take_guarded(cla_arena *arena, size_t bytes)
     return CLA_OK;
 }
 
+/* Replaces several blocks by one, so that this step runs without any growth. */
+static void join_blocks(cla_arena *arena)
+{
+    const size_t total = capacity(arena);
+    if (arena->block_count < 2 || total > arena->rt->device.max_buffer_bytes) {
+        return;
+    }
+    drop_kept(arena);
+    free_blocks(arena);
+    arena->current = 0;
+    if (cla_spare_take(&arena->blocks[0].memory, arena->rt, total, SIZE_MAX) ==
+        CLA_OK) {
+        arena->blocks[0].used = 0;
+        arena->block_count = 1;
+    } // without it the step grows as the first one did
+}
+
 static cla_status take_cut(cla_arena *arena, size_t bytes)
 {
+    if (!arena->taken) {
+        join_blocks(arena);
+    }
     if (!reuse(arena, bytes)) {
         piece *p = &arena->pieces[arena->taken];
         const size_t align = arena->rt->align;
@@ -250,22 +271,6 @@ size_t cla_arena_mark(const cla_arena *arena)
     return arena->taken;
 }
 
-/* Replaces several blocks by one, so that the next step runs without any growth. */
-static void join_blocks(cla_arena *arena)
-{
-    const size_t total = capacity(arena);
-    if (arena->block_count < 2 || total > arena->rt->device.max_buffer_bytes) {
-        return;
-    }
-    drop_kept(arena);
-    free_blocks(arena);
-    arena->current = 0;
-    if (cla_memory_new(&arena->blocks[0].memory, arena->rt, total) == CLA_OK) {
-        arena->blocks[0].used = 0;
-        arena->block_count = 1;
-    } // without it the next take grows as the first step did
-}
-
 void cla_arena_rewind(cla_arena *arena, size_t mark)
 {
     while (arena->taken > mark) {
@@ -276,8 +281,5 @@ void cla_arena_rewind(cla_arena *arena, size_t mark)
         } else if (is_guarded(arena)) {
             drop_kept(arena);
         }
-    }
-    if (!mark) {
-        join_blocks(arena);
     }
 }

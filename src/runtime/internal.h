@@ -77,6 +77,13 @@ typedef struct cla_tuned_value {
     int value;
 } cla_tuned_value;
 
+/* Buffers that no one uses, the oldest first (spare.c). */
+typedef struct cla_spares {
+    cla_memory *list;
+    size_t count, cap;
+    uint64_t bytes;
+} cla_spares;
+
 struct cla_runtime {
     cla_device device;
     cla_device_class class;
@@ -102,6 +109,7 @@ struct cla_runtime {
     cla_program *programs;
     size_t program_count, program_cap;
     uint64_t in_use_bytes, peak_bytes;
+    cla_spares spares;
     int large_moves; // fills and copies so far, up to a few (moves.c)
     bool guard;
     bool watched;       // the device checks accesses: cla_device_watches
@@ -128,6 +136,16 @@ cla_status cla_source_get(const cla_runtime *rt, const char *file,
 
 /* precision.c: reads CLATTN_PRECISION and CLATTN_UNIT. Errors: CLA_E_USAGE. */
 cla_status cla_precision_init(cla_runtime *rt);
+
+/* memory.c: counts bytes as in use. */
+void cla_memory_count(cla_runtime *rt, size_t bytes);
+
+/* spare.c: makes memory of at least bytes, from what is kept if that has at most `most`
+ * bytes; keeps memory, or frees it; frees what is kept until it has at most bytes. */
+cla_status cla_spare_take(cla_memory *out, cla_runtime *rt, size_t bytes, size_t most);
+void cla_spare_give(cla_memory *memory, cla_runtime *rt);
+void cla_spares_limit(cla_runtime *rt, uint64_t bytes);
+void cla_spares_fini(cla_runtime *rt);
 
 /* program.c */
 extern const char *const cla_program_options; // of every build, before the defines

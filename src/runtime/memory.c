@@ -15,11 +15,14 @@ static cla_status refuse_size(const cla_runtime *rt, size_t bytes, const char *w
                     what, rt->device.name, (unsigned long long)limit);
 }
 
-static cla_status check_limits(const cla_runtime *rt, size_t bytes)
+static cla_status check_limits(cla_runtime *rt, size_t bytes)
 {
     if (bytes > rt->device.max_buffer_bytes) {
         return refuse_size(rt, bytes, "the largest buffer",
                            rt->device.max_buffer_bytes);
+    }
+    if (rt->in_use_bytes + rt->spares.bytes + bytes > rt->device.memory_bytes) {
+        cla_spares_limit(rt, 0);
     }
     if (rt->in_use_bytes + bytes > rt->device.memory_bytes) {
         return cla_fail(
@@ -35,6 +38,10 @@ static cla_status create(cla_runtime *rt, size_t bytes, cl_mem *out)
 {
     cl_int code = CL_SUCCESS;
     *out = clCreateBuffer(rt->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    if (code && rt->spares.count) {
+        cla_spares_limit(rt, 0);
+        *out = clCreateBuffer(rt->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    }
     if (code) {
         return cla_fail(CLA_E_NOMEM, "device memory: %zu bytes refused by '%s' (%s)",
                         bytes, rt->device.name, cla_cl_name(code));
@@ -80,11 +87,17 @@ cla_status cla_memory_new(cla_memory *out, cla_runtime *rt, size_t bytes)
     const bool bands = rt->guard && !rt->watched;
     CLA_TRY(bands ? create_guarded(rt, size, &mem) : create(rt, size, &mem));
     out->mem = mem;
+    cla_memory_count(rt, bytes);
+    return CLA_OK;
+}
+
+void cla_memory_count(cla_runtime *rt, size_t bytes)
+{
     rt->in_use_bytes += bytes;
     if (rt->in_use_bytes > rt->peak_bytes) {
         rt->peak_bytes = rt->in_use_bytes;
     }
-    return CLA_OK;
+    cla_spares_limit(rt, rt->peak_bytes - rt->in_use_bytes);
 }
 
 void cla_memory_forget_peak(cla_runtime *rt)

@@ -226,6 +226,7 @@ void cla_runtime_free(cla_runtime **out)
             cla_cache_save_programs(rt);
         }
         free_extensions(rt);
+        cla_spares_fini(rt);
         cla_programs_fini(rt);
         cla_profile_fini(rt);
         cla_staging_fini(rt, idle);

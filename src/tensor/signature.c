@@ -87,16 +87,22 @@ static sum sum_of(const char *size, const cla_sizes *sizes)
     return s;
 }
 
+int cla_operand_missing(const cla_operand *o, const cla_sizes *sizes)
+{
+    return o->lead && get(sizes, o->size[0]) == 0;
+}
+
 int cla_operand_shape(const cla_operand *o, const cla_sizes *sizes, int64_t shape[4])
 {
-    for (int i = 0; i < o->rank; i++) {
-        const sum s = sum_of(o->size[i], sizes);
+    const int missing = cla_operand_missing(o, sizes), rank = o->rank - missing;
+    for (int i = 0; i < rank; i++) {
+        const sum s = sum_of(o->size[missing + i], sizes);
         shape[i] = s.letters ? -1 : s.value;
     }
     if (!o->rank) {
         memcpy(shape, sizes->shape, sizeof sizes->shape);
     }
-    return o->rank ? o->rank : sizes->rank;
+    return o->rank ? rank : sizes->rank;
 }
 
 /* Binds the only unbound letter of a size. Returns false if no value gives the size. */
@@ -117,10 +123,12 @@ static bool bind_size(const char *text, int64_t size, cla_sizes *sizes)
 /* Binds the letters of an operand, those in sums last: other sizes may bind some. */
 static bool bind_all(const cla_operand *o, const int64_t *shape, cla_sizes *sizes)
 {
+    const int missing = cla_operand_missing(o, sizes);
     for (int sums = 0; sums < 2; sums++) {
-        for (int i = 0; i < o->rank; i++) {
+        for (int i = missing; i < o->rank; i++) {
+            const int64_t size = shape[i - missing];
             const bool is_sum = memchr(o->size[i], '+', CLA_LETTER) != NULL;
-            if (is_sum == (sums == 1) && !bind_size(o->size[i], shape[i], sizes)) {
+            if (is_sum == (sums == 1) && !bind_size(o->size[i], size, sizes)) {
                 return false;
             }
         }
@@ -149,6 +157,8 @@ static const char *read_sizes(cla_operand *o, const char *at)
     do {
         assert(o->rank < 4);
         at = word(o->size[o->rank], sizeof o->size[0], at + 1);
+        o->lead |= *at == '?';
+        at += *at == '?';
         o->rank++;
     } while (*at == ',');
     return at;
@@ -216,12 +226,12 @@ static cla_status fail_sizes(const char *op, const cla_operand *o, const cla_ten
     char must[64];
     size_t at = 0;
     int64_t shape[4] = { 0 };
-    cla_operand_shape(o, sizes, shape);
-    for (int i = 0; i < o->rank; i++) {
+    const int rank = cla_operand_shape(o, sizes, shape);
+    for (int i = 0; i < rank; i++) {
         char number[24];
         snprintf(number, sizeof number, "%lld", (long long)shape[i]);
         at += (size_t)snprintf(must + at, sizeof must - at, "%s%s", i ? "," : "",
-                               shape[i] < 0 ? o->size[i] : number);
+                               shape[i] < 0 ? o->size[o->rank - rank + i] : number);
     }
     return cla_fail(CLA_E_SHAPE, "%s: %s is %s, must be [%s]", op, o->name,
                     cla_shape_text(t), must);
@@ -234,9 +244,9 @@ static cla_status check_sizes(const char *op, const cla_operand *o, const cla_te
     for (int before = -1; before < sizes->count;) {
         before = sizes->count;
         int64_t shape[4] = { 1, 1, 1, 1 };
-        cla_operand_shape(o, sizes, shape);
+        const int rank = cla_operand_shape(o, sizes, shape);
         const cla_dtype dtype = o->weights && cla_stored(t) ? t->dtype : o->dtype;
-        CLA_TRY(cla_check_shape(op, o->name, t, dtype, o->rank, shape));
+        CLA_TRY(cla_check_shape(op, o->name, t, dtype, rank, shape));
         if (!bind_all(o, t->shape, sizes)) {
             return fail_sizes(op, o, t, sizes);
         }
@@ -254,6 +264,9 @@ static cla_status check_tensor(const char *op, const cla_operand *o,
         cla_tensor packed = *t;
         packed.base = NULL;
         return check_sizes(op, o, &packed, sizes);
+    }
+    if (o->lead && t->rank == o->rank - 1 && get(sizes, o->size[0]) < 0) {
+        bind(sizes, o->size[0], 0);
     }
     if (o->rank) {
         return check_sizes(op, o, t, sizes);

@@ -9,6 +9,7 @@
  *   "a:... b:... -> y:..."              any shape, the same for all
  *   "q~:N,H,d -> o:N,H,d"               q may be columns of a wider tensor
  *   "x:N,in w^:in,out -> y:N,out"       w may be stored in fewer bits than floats
+ *   "q:N,H,d r:G?,n,d -> o:N,H,d"       r is [G,n,d], or [n,d], then G is 0
  *
  * A size is a number, a letter, a sum, or * for any. Batches bind their letters first;
  * then the first operand with a letter binds it. The operands are in the order of the
@@ -40,6 +41,7 @@ typedef struct cla_operand {
     int rank;                 // of rows 2 or 3: tokens, sequences, longest; of "..." 0
     cla_dtype dtype;
     bool optional, rows, output, columns, weights;
+    bool lead; // the first size may be missing
 } cla_operand;
 
 /* The argument for an operand: a tensor or, if the signature says so, rows. */
@@ -61,6 +63,8 @@ cla_status cla_signature_check(const cla_signature *s, const cla_given *given,
 
 /* Gives the shape of an operand, -1 for * and unbound letters, and returns its rank. */
 int cla_operand_shape(const cla_operand *o, const cla_sizes *sizes, int64_t shape[4]);
+/* Returns how many of the operand's sizes are missing in front of its shape: 0 or 1. */
+int cla_operand_missing(const cla_operand *o, const cla_sizes *sizes);
 
 /* Return the size of a letter, or -1; and bind a letter that is not bound. */
 int64_t cla_sizes_get(const cla_sizes *sizes, const char *letter);

@@ -2,6 +2,7 @@
  * against the oracle, known answers, and vectors that give plain attention. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "oracle/oracle.h"
 #include "support/way.h"
@@ -12,9 +13,11 @@ enum { B = 3, H = 2, WIDTH = 20, D = H * WIDTH, TOKENS = 22, LONGEST = 17 };
 enum { CLIP = 3, DISTANCES = 2 * CLIP + 1, SIZE = TOKENS * D };
 static const int lengths[B] = { 5, 0, LONGEST };
 
-static void open_way(way_case *w, cla_runtime *rt, const char *attention)
+static void open_way(way_case *w, cla_runtime *rt, const char *attention, bool shared)
 {
-    way_open(w, H, WIDTH, (const char *const[]){ attention, "clip=3", NULL });
+    way_open(w, H, WIDTH,
+             (const char *const[]){ attention, "clip=3",
+                                    shared ? NULL : "rel_shared=false", NULL });
     way_rows(w, rt, B, lengths);
 }
 
@@ -29,17 +32,17 @@ static void oracle(double *y, double *const *x, void *context)
                                            .Smax = LONGEST };
     double *qkv = way_split(x[0], TOKENS, D);
     double *const in[] = { qkv, qkv + SIZE, qkv + 2 * SIZE, x[1], x[2] };
-    oracle_relative_attention(y, NULL, in, CLIP, &shape);
+    oracle_relative_attention(y, NULL, in, CLIP, w->params.list[0].rank == 3, &shape);
     free(qkv);
 }
 
-DEVICE_TEST(attn_rel_pos, matches_oracle_and_gradient)
+static void check(cla_runtime *rt, bool shared)
 {
     way_case w;
     op_case c = { .name = "rel_pos",
                   .in = { { "qkv", 2, { TOKENS, 3 * D }, 0, false, false },
-                          { "rel_k", 2, { DISTANCES, WIDTH }, 0, false, false },
-                          { "rel_v", 2, { DISTANCES, WIDTH }, 0, false, false } },
+                          { "rel_k", 3, { H, DISTANCES, WIDTH }, 0, false, false },
+                          { "rel_v", 3, { H, DISTANCES, WIDTH }, 0, false, false } },
                   .inputs = 3,
                   .rank = 3,
                   .shape = { TOKENS, H, WIDTH },
@@ -47,9 +50,19 @@ DEVICE_TEST(attn_rel_pos, matches_oracle_and_gradient)
                   .oracle = oracle,
                   .context = &w,
                   .bar = 5e-6 }; // as in the op's own test
-    open_way(&w, rt, "attention=rel_pos");
+    for (int n = 1; shared && n < 3; n++) {
+        c.in[n].rank = 2;
+        memmove(c.in[n].shape, c.in[n].shape + 1, 2 * sizeof *c.in[n].shape);
+    }
+    open_way(&w, rt, "attention=rel_pos", shared);
     check_op(rt, &c);
     way_close(&w);
+}
+
+DEVICE_TEST(attn_rel_pos, matches_oracle_and_gradient)
+{
+    check(rt, true);
+    check(rt, false);
 }
 
 /* The oracle gives the published answers. Queries, keys, values and vectors are
@@ -75,7 +88,7 @@ Test(attn_rel_pos, gives_known_answers)
         x[3][at] = sin(0.9 * at + 0.37 * 7);
         x[4][at] = sin(0.9 * at + 0.37 * 8);
     }
-    oracle_relative_attention(o, NULL, in, R, &shape);
+    oracle_relative_attention(o, NULL, in, R, false, &shape);
     for (int at = 0; at < ALL; at++) {
         sum += o[at];
     }
@@ -96,7 +109,7 @@ static void result(cla_runtime *rt, float o[SIZE], const char *attention, float 
     way_case w;
     cla_tape *tape = test_tape(rt, false);
     cla_tensor *x[3] = { NULL };
-    open_way(&w, rt, attention);
+    open_way(&w, rt, attention, true);
     for (int i = 0; i < 3; i++) {
         TEST_OK(cla_tensor_new(&x[i], rt, CLA_F32, 2, i ? table : wide));
         TEST_OK(i ? cla_tensor_fill(x[i], number) : cla_tensor_upload(x[i], random));

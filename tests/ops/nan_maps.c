@@ -39,6 +39,7 @@ static const struct {
     { "gaussian_attention", "rows=5,2 H=2 d=3 reach=1 dropout=0.5" },
     { "relative_attention", "q_rows=4,2 k_rows=5,7 H=1 d=3 R=1 causal=1" },
     { "relative_attention", "q_rows=2,3 k_rows=3,3 H=2 d=3 R=4 dropout=0.5" },
+    { "relative_attention", "q_rows=2,3 k_rows=3,3 H=2 Hr=2 d=3 R=2" },
 };
 
 enum { MOST = 2048, PICKS = 7 };

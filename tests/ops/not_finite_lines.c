@@ -102,6 +102,8 @@ const small_call small_calls[] = {
       .softmax = true },
     { CALL("relative_attention", "q_rows=4,3 k_rows=5,3 H=1 d=3 R=1 dropout=0.3"),
       .softmax = true },
+    { CALL("relative_attention", "q_rows=4,3 k_rows=5,3 H=2 Hr=2 d=3 R=1"),
+      .softmax = true },
     { CALL("gaussian_attention", "rows=4,2 H=2 d=3 reach=99"), .positive = "sigma",
       .softmax = true },
     { CALL("gaussian_by_head", "rows=4,2 H=2 d=3 reach=99"), .positive = "sigma",

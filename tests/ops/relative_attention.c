@@ -19,6 +19,7 @@ static const kind_table cases = {
     .rows =
         (const char *const[]){
             "q_rows=4,4 k_rows=5,7 H=1 d=3 R=1 dropout=0.3 tiny",
+            "q_rows=4,3 k_rows=5,3 H=2 Hr=2 d=3 R=1 tiny",
             "q_rows=4,17 k_rows=5,18 H=1 d=20 R=1 dropout=0.3 medium",
             "q_rows= k_rows= H=2 d=20 R=2 medium",
             "q_rows=0,0 k_rows=0,0 H=2 d=20 R=1 medium",
@@ -30,6 +31,8 @@ static const kind_table cases = {
             "q_rows=19,33 k_rows=19,33 H=2 d=20 R=7 dropout=0.1 medium",
             "q_rows=33,17 k_rows=33,17 H=2 d=20 R=4 causal=1 medium",
             "q_rows=131,70 k_rows=131,70 H=1 d=20 R=3 large",
+            "q_rows=4,0,17 k_rows=5,0,18 H=2 Hr=2 d=20 R=2 dropout=0.2 medium",
+            "q_rows=9,1,35 k_rows=9,1,35 H=3 Hr=3 d=20 R=7 causal=1 columns medium",
             "q_rows=21,131 k_rows=21,131 H=1 d=20 R=80 medium",
             "q_rows=40,37 k_rows=103,31 H=1 d=20 R=16 causal=1 medium", NULL },
     .bar = BAR,
@@ -47,7 +50,8 @@ static const kind_table maps = {
         (const char *const[]){
             "q_rows=4,0,3 k_rows=4,0,3 H=2 d=3 R=1 causal=1 tiny",
             "q_rows=17,0,3 k_rows=17,0,3 H=2 d=20 R=1 causal=1 medium",
-            "q_rows=7,19 k_rows=7,19 H=2 d=20 R=5 dropout=0.2 medium", NULL },
+            "q_rows=7,19 k_rows=7,19 H=2 d=20 R=5 dropout=0.2 medium",
+            "q_rows=7,19 k_rows=7,19 H=2 Hr=2 d=20 R=5 medium", NULL },
     .bar = 2e-6,
     .constant = "*",
 };
@@ -199,6 +203,10 @@ DEVICE_TEST(relative_attention, refuses)
     TEST_FAILS(CALL(r, r, r, NULL), CLA_E_SHAPE, "must be f32 [N,H,d]");
     TEST_FAILS(CALL(q, even, even, NULL), CLA_E_SHAPE,
                "rel_k is [6,4], must be [2R+1,4]");
+    cla_tensor *heads = test_tensor(tape, CLA_F32, 3, (int64_t[]){ 3, 5, 4 }, NULL);
+    TEST_FAILS(CALL(q, heads, heads, NULL), CLA_E_SHAPE,
+               "rel_k is [3,5,4], must be [2R+1,4] or [2,2R+1,4]");
+    TEST_FAILS(CALL(q, heads, r, NULL), CLA_E_SHAPE, "rel_v is [5,4], must be [3,5,4]");
 #undef CALL
     cr_assert_null(o);
     cla_tape_free(&tape);

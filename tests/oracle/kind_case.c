@@ -163,6 +163,12 @@ static cla_status read_sizes(kind_case *c, cla_runtime *rt)
     count_pairs(c);
     read_letters(c, c->text);
     read_letters(c, c->lines->all);
+    for (int i = 0; i < c->operands; i++) { // missing, if no case says otherwise
+        const cla_operand *o = &c->operand[i];
+        if (o->lead && cla_sizes_get(&c->call.sizes, o->size[0]) < 0) {
+            cla_sizes_bind(&c->call.sizes, o->size[0], 0);
+        }
+    }
     return CLA_OK;
 }
 

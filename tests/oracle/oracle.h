@@ -94,10 +94,10 @@ typedef struct oracle_modifier {
 void oracle_custom_attention(double *o, double *map, double *const *x,
                              const oracle_modifier *m, const oracle_attention_shape *s);
 
-/* x: q, k, v, rel_k and rel_v, the last two [2R+1,d]; o [Nq,H,d]; map [B,H,Tmax,Smax]
- * or NULL; s: B, H, d, offsets, causal, keep and Smax. */
+/* x: q, k, v, rel_k and rel_v, the last two [2R+1,d], or [H,2R+1,d] if own; o [Nq,H,d];
+ * map [B,H,Tmax,Smax] or NULL; s: B, H, d, offsets, causal, keep and Smax. */
 void oracle_relative_attention(double *o, double *map, double *const *x, int R,
-                               const oracle_attention_shape *s);
+                               bool own, const oracle_attention_shape *s);
 
 /* The same with Gaussians around centres. */
 void oracle_gaussian_attention(double *o, double *map, const double *q, const double *k,

@@ -14,7 +14,7 @@ typedef struct query {
     double *weight;               // [Smax]
 } query;
 
-static int row_of(int distance, int R)
+static int64_t row_of(int distance, int R)
 {
     return (distance < -R ? -R : distance > R ? R : distance) + R;
 }
@@ -26,7 +26,7 @@ static void weigh(const query *one, const double *q, const double *k,
     double largest = -INFINITY, sum = 0;
     for (int j = 0; j < one->S; j++) {
         const double *y = k + ((int64_t)(one->first_key + j) * s->H + one->h) * s->d;
-        const double *r = rel_k + (ptrdiff_t)row_of(j - one->at, R) * s->d;
+        const double *r = rel_k + row_of(j - one->at, R) * s->d;
         double score = 0;
         for (int c = 0; c < s->d; c++) {
             score += x[c] * (y[c] + r[c]);
@@ -56,7 +56,7 @@ static void mix(double *o, const query *one, const double *v, const double *rel_
     for (int j = 0; j < one->S; j++) {
         const double keep = s->keep ? s->keep[row * s->Smax + j] : 1;
         const double *x = v + ((int64_t)(one->first_key + j) * s->H + one->h) * s->d;
-        const double *r = rel_v + (ptrdiff_t)row_of(j - one->at, R) * s->d;
+        const double *r = rel_v + row_of(j - one->at, R) * s->d;
         const double w = one->weight[j] * keep;
         for (int c = 0; c < s->d && w != 0; c++) { // a hidden NaN adds nothing
             y[c] += w * (x[c] + r[c]);
@@ -65,7 +65,7 @@ static void mix(double *o, const query *one, const double *v, const double *rel_
 }
 
 void oracle_relative_attention(double *o, double *map, double *const *x, int R,
-                               const oracle_attention_shape *s)
+                               bool own, const oracle_attention_shape *s)
 {
     int Tmax = 0;
     for (int b = 0; b < s->B; b++) {
@@ -89,8 +89,9 @@ void oracle_relative_attention(double *o, double *map, double *const *x, int R,
             weight[j] = 0;
         }
         if (i < T) {
-            weigh(&one, x[0], x[1], x[3], R, s);
-            mix(o, &one, x[2], x[4], R, s);
+            const int64_t table = own ? (int64_t)one.h * (2 * R + 1) * s->d : 0;
+            weigh(&one, x[0], x[1], x[3] + table, R, s);
+            mix(o, &one, x[2], x[4] + table, R, s);
         }
         for (int j = 0; map && j < s->Smax; j++) {
             map[(int64_t)n * s->Smax + j] = weight[j];
@@ -111,7 +112,7 @@ static void oracle(double *const *y, const op_call *c)
     const oracle_attention_shape s = kind_attention(c, 5, 6);
     double *const x[] = { (double *)c->x[0], (double *)c->x[1], (double *)c->x[2],
                           (double *)c->x[3], (double *)c->x[4] };
-    oracle_relative_attention(y[0], y[1], x, kind_size(c, "R"), &s);
+    oracle_relative_attention(y[0], y[1], x, kind_size(c, "R"), kind_size(c, "Hr"), &s);
     free((double *)s.keep);
 }
 

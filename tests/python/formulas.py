@@ -101,15 +101,16 @@ def position(q: Torch, k: Torch, v: Torch, absolute: Torch, relative: Torch) -> 
 
 
 def relative(q: Torch, k: Torch, v: Torch, rel_k: Torch, rel_v: Torch) -> Torch:
-    parts, reach = [], rel_k.shape[0] // 2
+    parts, reach = [], rel_k.shape[-2] // 2
+    rel_k, rel_v = (x.expand(q.shape[1], *x.shape[-2:]) for x in (rel_k, rel_v))
     for i, _ in pairs(ROWS, ROWS):
         t = i.stop - i.start
         c = (-apart(t, t)).clamp(-reach, reach) + reach
         x = torch.einsum("ihd,jhd->hij", q[i], k[i])
-        x = x + torch.einsum("ihd,ijd->hij", q[i], rel_k[c])
+        x = x + torch.einsum("ihd,hijd->hij", q[i], rel_k[:, c])
         p = torch.softmax(x / math.sqrt(q.shape[2]), -1)
         o = torch.einsum("hij,jhd->ihd", p, v[i])
-        parts.append(o + torch.einsum("hij,ijd->ihd", p, rel_v[c]))
+        parts.append(o + torch.einsum("hij,hijd->ihd", p, rel_v[:, c]))
     return torch.cat(parts)
 
 

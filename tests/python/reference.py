@@ -178,14 +178,16 @@ def positions(absolute: Array, relative: Array) -> Bias:
 def relative_attention(
     q: Array, k: Array, v: Array, rel_k: Array, rel_v: Array, lengths: Lengths
 ) -> Array:
-    o, reach = np.zeros_like(q), rel_k.shape[0] // 2
+    o, reach = np.zeros_like(q), rel_k.shape[-2] // 2
+    each = (q.shape[1], *rel_k.shape[-2:])
+    rel_k, rel_v = np.broadcast_to(rel_k, each), np.broadcast_to(rel_v, each)
     for i in spans(lengths):
         n = np.arange(i.stop - i.start)
         c = np.clip(n[None] - n[:, None], -reach, reach) + reach
         for h in range(q.shape[1]):
-            keys = k[i, h][None] + rel_k[c]
+            keys = k[i, h][None] + rel_k[h][c]
             p = softmax(np.einsum("id,ijd->ij", q[i, h], keys) / np.sqrt(q.shape[2]))
-            o[i, h] = np.einsum("ij,ijd->id", p, v[i, h][None] + rel_v[c])
+            o[i, h] = np.einsum("ij,ijd->id", p, v[i, h][None] + rel_v[h][c])
     return o
 
 

@@ -90,11 +90,12 @@ CASES = [
          of("position_attention"),
          lambda q, k, v, absolute, relative, rows: ref.attention(
              q, k, v, rows, rows, bias=ref.positions(absolute, relative)), rows=ROWS),
-    Case("relative_attention", {**QKV, "rel_k": (7, D), "rel_v": (7, D)},
-         lambda tape, q, k, v, rel_k, rel_v, rows: clattn.relative_attention(
-             tape, q, k, v, rel_k, rel_v, rows, rows),
-         lambda q, k, v, rel_k, rel_v, rows: ref.relative_attention(
-             q, k, v, rel_k, rel_v, rows), rows=ROWS),
+    *(Case("relative_attention", {**QKV, "rel_k": table, "rel_v": table},
+           lambda tape, q, k, v, rel_k, rel_v, rows: clattn.relative_attention(
+               tape, q, k, v, rel_k, rel_v, rows, rows),
+           lambda q, k, v, rel_k, rel_v, rows: ref.relative_attention(
+               q, k, v, rel_k, rel_v, rows), rows=ROWS)
+      for table in ((7, D), (H, 7, D))),
     Case("gaussian_attention", {**QKV, "center": (N, H)},
          lambda tape, **a: clattn.gaussian_attention(tape, **a, reach=math.inf),
          lambda q, k, v, center, sigma, rows: ref.attention(

@@ -163,6 +163,11 @@ CASES: list[tuple[str, dict[str, Any], Callable[..., Torch]]] = [
         {"clip": 2},
         lambda way, q, k, v: theirs.relative(q, k, v, way.rel_k, way.rel_v),
     ),
+    (
+        "rel_pos",
+        {"clip": 1, "rel_shared": False},
+        lambda way, q, k, v: theirs.relative(q, k, v, way.rel_k, way.rel_v),
+    ),
     ("neighbor", {"local_heads": 1}, neighbor),
     ("neighbor_predicted", {}, predicted),
     ("local_hard", {"local_width": 3}, hard),

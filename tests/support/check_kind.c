@@ -138,10 +138,11 @@ static bool share(const char *a, const char *b)
     return false;
 }
 
-/* Returns whether the signature fixes size k of operand i: the size is a number or a
+/* Returns whether the signature fixes size `at` of operand i: the size is a number or a
  * multiple, or has a letter in common with another size of the operands given. */
-static bool tied(const kind_case *c, int i, int k)
+static bool tied(const kind_case *c, int i, int at)
 {
+    const int k = at + cla_operand_missing(&c->operand[i], &c->call.sizes);
     const char *size = c->operand[i].size[k];
     bool seen = *size >= '0' && *size <= '9';
     for (int j = 0; j < c->outputs && *size != '*'; j++) {

@@ -57,6 +57,36 @@ DEVICE_TEST(signature, binds_letters_and_refuses)
     cla_ragged_free(&other);
 }
 
+/* A first size with ? may be missing, in all operands that have it or in none. */
+DEVICE_TEST(signature, takes_operands_without_a_first_size)
+{
+    static const cla_signature s = { "op", "x:N,D a:G?,n,D b:G?,n,D -> y:N" };
+    cla_operand o[CLA_OPERANDS];
+    cla_tensor *x = NULL, *one = NULL, *many = NULL;
+    int64_t shape[4];
+    cr_assert_eq(cla_signature_read(&s, o), 4);
+    cr_assert(o[1].lead && o[1].rank == 3 && !o[1].optional && !o[0].lead);
+    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 5, 2 }));
+    TEST_OK(cla_tensor_new(&one, rt, CLA_F32, 2, (int64_t[]){ 3, 2 }));
+    TEST_OK(cla_tensor_new(&many, rt, CLA_F32, 3, (int64_t[]){ 4, 3, 2 }));
+    cla_sizes z = { 0 };
+    TEST_OK(cla_signature_check(&s, (cla_given[]){ { x }, { one }, { one } }, &z));
+    cr_assert(cla_sizes_get(&z, "G") == 0 && cla_sizes_get(&z, "n") == 3);
+    cr_assert(cla_operand_shape(&o[2], &z, shape) == 2 && shape[1] == 2);
+    z = (cla_sizes){ 0 };
+    TEST_OK(cla_signature_check(&s, (cla_given[]){ { x }, { many }, { many } }, &z));
+    cr_assert(cla_sizes_get(&z, "G") == 4 && cla_operand_missing(&o[1], &z) == 0);
+    z = (cla_sizes){ 0 };
+    TEST_FAILS(cla_signature_check(&s, (cla_given[]){ { x }, { many }, { one } }, &z),
+               CLA_E_SHAPE, "op: b is [3,2], must be [4,3,2]");
+    z = (cla_sizes){ 0 };
+    TEST_FAILS(cla_signature_check(&s, (cla_given[]){ { x }, { one }, { many } }, &z),
+               CLA_E_SHAPE, "op: b is [4,3,2], must be [3,2]");
+    cla_tensor_free(&x);
+    cla_tensor_free(&one);
+    cla_tensor_free(&many);
+}
+
 /* A size determines one unknown letter of a sum; multiples come before sums. */
 DEVICE_TEST(signature, solves_sums)
 {
