@@ -14,7 +14,7 @@
  * Writes: y, sorted, order and runs whole; in dtable only the entries that ids name, so
  * it is cleared before. */
 #include "bytes_args.h"
-#include "embedding.clh"
+#include "embedding_args.h"
 #include "weights.clh"
 
 #ifndef WG

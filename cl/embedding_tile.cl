@@ -1,12 +1,14 @@
 /* embedding_tile.cl - the gradient of a table for CPU devices: rows are sorted by entry
- * first, so that each row is read once.
+ * first, so that each row is read once. One item sorts, by counting, in a time that
+ * grows with rows and entries; the groups of embedding.cl sort tiles and merge them,
+ * which is more work, for many items. So these are two algorithms, not two schedules.
  *
  * Layout: dtable [V,D]; ids [N]; dy [N,D]; order [N], start [V+2].
  * Work-group: 1 item. A single item sorts; for the sums each has a run of entries.
  * Defines: none.
  * Numerics: f32 sums, rows in order: the same bits every time.
  * Writes: order, start; dtable as embedding.cl. */
-#include "embedding.clh"
+#include "embedding_args.h"
 
 // order = rows sorted by entry, the rows of v at start[v] .. start[v+1]-1 and in order
 WORK_GROUP(1, 1, 1)

@@ -99,6 +99,23 @@ INLINE void note_delta(local float *delta, local float *dw, local float *red,
     }
 }
 
+/* Loads the maximum and the share of each row's softmax in level l, and stores its
+ * delta for ham_back_keys. */
+INLINE void note_softmax(local float *top, local float *share, local const float *delta,
+                         global float *grads, global float *places, ham_run r, int l,
+                         ham_args g)
+{
+    const int lid = GROUP_ITEM;
+    if (lid < TM) {
+        const bool own = lid < r.rows;
+        top[lid] = own ? top_of(places, l, g)[r.first + lid] : 0.0f;
+        share[lid] = own ? share_of(places, l, g)[r.first + lid] : 0.0f;
+    }
+    if (lid < r.rows) {
+        delta_of(grads, l, g)[r.first + lid] = delta[lid];
+    }
+}
+
 /* y = w x, n floats */
 INLINE void set_scaled(global float *y, global const float *x, float w, int n)
 {
@@ -139,14 +156,7 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
         global const float *keys = (g.self ? before(places, k, l, g) : k) + k_at;
         note_delta(delta, dw, tiles, grad, dy + at, place_of(places, l, g) + at,
                    place_of(places, 0, g) + at, r.rows, g.width);
-        if (lid < TM) {
-            const bool own = lid < r.rows;
-            top[lid] = own ? top_of(places, l, g)[r.first + lid] : 0.0f;
-            share[lid] = own ? share_of(places, l, g)[r.first + lid] : 0.0f;
-        }
-        if (lid < r.rows) {
-            delta_of(grads, l, g)[r.first + lid] = delta[lid];
-        }
+        note_softmax(top, share, delta, grads, places, r, l, g);
         set_scaled(to, dy + at, l ? weight_of(c, l - 1, w) : 0.0f,
                    l ? r.rows * g.width : 0);
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);

@@ -186,6 +186,21 @@ typedef struct fetched {
         put_quad(b_tile, lid + i * ITEMS, TN, TB, rounded4(next.b##i)); \
     }
 
+/* Adds the products of the last `rest` < TK columns of op(a). Ends with a barrier. */
+INLINE void add_rest(sums *sum, local float *tiles, global const float *a,
+                     global const weight *b, int rows, int columns, int rest,
+                     const matmul_shape s)
+{
+    local float *a_tile = tiles, *b_tile = tiles + TK * A_STEP;
+    fill_rest(a_tile, a, TM, !TA, s.a_ld, rows, rest);
+    fill_rest_of_b(b_tile, b, TN, TB, s.b_ld, columns, rest);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = 0; i < rest; i++) {
+        sums_add(sum, a_tile, b_tile, i);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
 // y = act(op(a) op(b) + bias) + residual; column j of op(b) is multiplied with scale[j]
 // if b has 8 bits. The members of a batch may be parts of one sum (s.part)
 WORK_GROUP(ITEMS, 1, 1)
@@ -235,15 +250,8 @@ kernel void matmul_group(global float *y, global const float *a, global const we
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    const int rest = K % TK;
-    if (rest) {
-        fill_rest(a_tile, a, TM, !TA, s.a_ld, rows, rest);
-        fill_rest_of_b(b_tile, b, TN, TB, s.b_ld, columns, rest);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int i = 0; i < rest; i++) {
-            sums_add(&sum, a_tile, b_tile, i);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
+    if (K % TK) {
+        add_rest(&sum, tiles, a, b, rows, columns, K % TK, s);
     }
     y += s.y_offset + batch * s.y_stride + (size_t)i0 * s.y_ld + j0;
     residual += residual ? s.residual_offset + batch * s.residual_stride +
