@@ -309,8 +309,8 @@ static cla_status check(const relative_call *call, const cla_given *given,
                         cla_shape_text(rel_k), (long long)q->shape[2],
                         (long long)q->shape[1], (long long)q->shape[2]);
     }
-    const int64_t distances = 2 * cla_sizes_get(&sizes, "R") + 1;
-    if (q->shape[0] * q->shape[1] > INT32_MAX / distances) {
+    const int64_t numbers = 2 * cla_sizes_get(&sizes, "R") + 1;
+    if (q->shape[0] * q->shape[1] > INT32_MAX / numbers) {
         return cla_fail(CLA_E_SHAPE,
                         "%s: q is %s and rel_k %s: a number for each query, head and "
                         "distance, which must stay below 2^31",

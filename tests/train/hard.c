@@ -303,23 +303,34 @@ static double reward_of(toy *f, int epochs)
     return said.row[0].value;
 }
 
-/* The rewards alone make the model's own translations earn more. */
-Test(hard, sequences_earn_more)
+/* Returns what the mean reward gains by training on rewards alone. */
+static double reward_gained(const char *seed)
 {
     toy f;
     toy_make(&f);
-    toy_open(&f,
-             (const char *const[]){ "cross=soft", "loss=sequence", "w_mle=0", NULL });
+    toy_open(&f, (const char *const[]){ "cross=soft", "loss=sequence", "w_mle=0", seed,
+                                        NULL });
     f.t->policy.sequence = false;
     toy_train(&f, 25); // partly learnt
     f.t->policy.sequence = true;
     f.stepper.optim.rates.lr *= 0.2;
     const double before = reward_of(&f, 5);
     toy_train(&f, 150);
-    const double after = reward_of(&f, 5);
-    cr_assert(after > before + 0.05, "%g, before %g", after, before);
+    const double gained = reward_of(&f, 5) - before;
     toy_close(&f);
     toy_unmake(&f);
+    return gained;
+}
+
+/* A run gains 0.10, give or take 0.06: the last bits of a processor decide which. */
+Test(hard, sequences_earn_more)
+{
+    char seed[] = "seed=1";
+    double gained = 0;
+    for (; seed[5] <= '6'; seed[5]++) {
+        gained += reward_gained(seed) / 6;
+    }
+    cr_assert(gained > 0.03, "%g", gained);
 }
 
 Test(hard, refuses_rewards_for_both)
