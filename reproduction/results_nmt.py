@@ -293,10 +293,11 @@ N_HEAD = f"""| pair | way | seeds{N_TITLES}
 ENDS = """
 ### At the end of an annealed schedule
 
-Eight heads, 2,500 steps, the rate falling to 0 over the last 1,000 (`{sets}`), and the mean of the states of the last
-four evaluations (`clattn average --last 4`). Fixed in advance: three seeds of `plain`, `csan1d` and `csan2d`, two of
-the others. wmt-en-de is the sample of WMT14: a BLEU of about 1 says little. The ways that give words an order, `bi_direct`, `rel_pos_encoder`, `neighbor_predicted` and `conv`, gain more than both windows in both
-pairs of Multi30k; in the paper they gain less.
+Eight heads, 2,500 steps, the rate falling to 0 over the last 1,000, and the mean of the last four states
+(`{sets}`, `clattn average --last 4`). Fixed in advance: three seeds of `plain` and windows, two of
+the others (`rel_pos_heads`: a table a head). A BLEU of 1, in the sample of WMT14, says little.
+The ways that give words an order, `bi_direct`, `rel_pos_encoder`, `neighbor_predicted` and `conv`, gain more than windows in Multi30k,
+and less in the paper.
 """
 STUDY = """
 ### Windows and heads
@@ -307,8 +308,8 @@ seven heads gain 0.7 to 0.9 over one; in the paper three are best. All are in `r
 
 ![BLEU above plain attention by the width of the window: best at 3, falling to zero at 13](pictures/windows.svg)
 """
-GAINS = """BLEU beside `plain` of the same seeds, with the number of standard errors in brackets; bold where its sign is not the
-paper's. `reproduction/tables/translation-annealed.csv` has the BLEU of each seed.
+GAINS = """BLEU beside `plain` of the same seeds, standard errors in brackets; bold where its sign is not the paper's. Each seed
+is in `reproduction/tables/translation-annealed.csv`.
 """
 
 
