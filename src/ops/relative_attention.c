@@ -299,18 +299,17 @@ static cla_status check(const relative_call *call, const cla_given *given,
 {
     static const char op[] = "relative_attention";
     const cla_tensor *q = given[0].tensor, *rel_k = call->rel_k;
-    cla_sizes sizes = { 0 };
     CLA_TRY(cla_attention_check(op, q, given[1].tensor, given[2].tensor, given[5].rows,
                                 given[6].rows, options));
-    CLA_TRY(cla_signature_check(&cla_relative_attention_signature, given, &sizes));
+    CLA_TRY(cla_signature_check(&cla_relative_attention_signature, given,
+                                &(cla_sizes){ 0 }));
     if (rel_k->rank == 3 && rel_k->shape[0] != q->shape[1]) {
         return cla_fail(CLA_E_SHAPE,
                         "%s: rel_k is %s, must be [2R+1,%lld] or [%lld,2R+1,%lld]", op,
                         cla_shape_text(rel_k), (long long)q->shape[2],
                         (long long)q->shape[1], (long long)q->shape[2]);
     }
-    const int64_t numbers = 2 * cla_sizes_get(&sizes, "R") + 1;
-    if (q->shape[0] * q->shape[1] > INT32_MAX / numbers) {
+    if (q->shape[0] * q->shape[1] > INT32_MAX / rel_k->shape[rel_k->rank - 2]) {
         return cla_fail(CLA_E_SHAPE,
                         "%s: q is %s and rel_k %s: a number for each query, head and "
                         "distance, which must stay below 2^31",

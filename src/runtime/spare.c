@@ -8,19 +8,20 @@
 
 #include "runtime/internal.h"
 
-static void release(cla_runtime *rt, size_t i)
+/* Takes buffer i from the list. */
+static cla_memory pull(cla_spares *s, size_t i)
 {
-    cla_spares *s = &rt->spares;
-    clReleaseMemObject(s->list[i].mem);
-    s->bytes -= s->list[i].bytes;
+    const cla_memory memory = s->list[i];
+    s->bytes -= memory.bytes;
     s->count--;
     memmove(s->list + i, s->list + i + 1, (s->count - i) * sizeof *s->list);
+    return memory;
 }
 
 void cla_spares_limit(cla_runtime *rt, uint64_t bytes)
 {
     while (rt->spares.count && rt->spares.bytes > bytes) {
-        release(rt, 0); // the one that was kept longest
+        clReleaseMemObject(pull(&rt->spares, 0).mem); // kept longest
     }
 }
 
@@ -43,9 +44,7 @@ cla_status cla_spare_take(cla_memory *out, cla_runtime *rt, size_t bytes, size_t
         return cla_memory_new(out, rt, bytes);
     }
     CLA_TRY(cla_runtime_check(rt));
-    *out = s->list[best];
-    clRetainMemObject(out->mem);
-    release(rt, best);
+    *out = pull(s, best);
     cla_memory_count(rt, out->bytes);
     return CLA_OK;
 }

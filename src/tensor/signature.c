@@ -227,11 +227,12 @@ static cla_status fail_sizes(const char *op, const cla_operand *o, const cla_ten
     size_t at = 0;
     int64_t shape[4] = { 0 };
     const int rank = cla_operand_shape(o, sizes, shape);
+    const int missing = cla_operand_missing(o, sizes);
     for (int i = 0; i < rank; i++) {
         char number[24];
         snprintf(number, sizeof number, "%lld", (long long)shape[i]);
         at += (size_t)snprintf(must + at, sizeof must - at, "%s%s", i ? "," : "",
-                               shape[i] < 0 ? o->size[o->rank - rank + i] : number);
+                               shape[i] < 0 ? o->size[missing + i] : number);
     }
     return cla_fail(CLA_E_SHAPE, "%s: %s is %s, must be [%s]", op, o->name,
                     cla_shape_text(t), must);
