@@ -29,6 +29,7 @@ import results_nmt
 import results_page
 import results_pieces
 import results_poem
+import results_precision
 import results_rates
 import results_reader
 import results_speed
@@ -39,7 +40,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 ROWS = os.path.join(HERE, "rows")
 SYSTEMS = (results_tagger, results_windows, results_nmt, results_base, results_speed, results_hard, results_gates,
-           results_reader, results_rates, results_pieces, results_poem, results_lm)
+           results_reader, results_rates, results_pieces, results_poem, results_lm, results_precision)
 TABLES = {table: system for system in SYSTEMS for table in system.TABLES}
 
 

@@ -12,6 +12,7 @@ import results_gates
 import results_hard
 import results_nmt
 import results_poem
+import results_precision
 import results_reader
 import results_tagger
 import results_windows
@@ -138,6 +139,8 @@ def pictures(store, root, run):
             ("letters.svg", "words of a sentence at most", "percent of words right", letters(store)),
             ("levels.svg", "levels", "F1 above one level", depths(store)),
             ("lengths.svg", "words at most", "BLEU above further training", lengths(store)),
-            ("poems.svg", "levels", "BLEU-2, percent above one level", poems(store))):
+            ("poems.svg", "levels", "BLEU-2, percent above one level", poems(store)),
+            *((f"precision-{task}.svg", "step", "loss", by_precision)
+              for task, by_precision in results_precision.curves(store).items())):
         if curves and all(curves.values()):
             draw(run, os.path.join(root, FOLDER, name), along, metric, curves)

@@ -18,6 +18,7 @@ PAGES = """
 | [reading](reading.md) | one to twenty levels of attention, in English and Chinese |
 | [poems](poems.md) | levels of attention that write quatrains |
 | [language](language.md) | ways of attention in a small language model |
+| [precision](precision.md) | training with rounded products |
 
 A figure in bold on these pages points in another direction than the paper's. The folder `reproduction/rows` has each
 run with its command, seed, device, commit and wall time; `reproduction/tables` has the tables that are too long for a
