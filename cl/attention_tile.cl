@@ -1,8 +1,9 @@
 /* attention_tile.cl - fused attention, a tile of rows to each work-item (CPU devices).
  *
  * Layout: as attention.clh; q_offsets, k_offsets [B+1].
- * Work-group: 1 item; grid (tiles of the longest sequence, H, B).
- * Defines: WIDTH = d; VEC; ROWS, vectors of a tile.
+ * Work-group: 1 item; grid (tiles of the longest sequence, H, B), of the forward pass
+ *             (1, H, B) if WHOLE is 1.
+ * Defines: WIDTH = d; VEC; ROWS, vectors of a tile; WHOLE.
  * Numerics: online softmax, exp2_below; backward recomputes the weights from lse.
  * Writes: every row of o and lse; every row of the gradients, or adds to them, by mode.
  *         A tile belongs to one item and blocks come in order, so two runs give the
@@ -20,7 +21,7 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
 {
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
     bias b = { 0, 0, 0 };
-    attend(o, lse, q, k, v, e, GROUP(0) * TILE, GROUP(1), a, &b);
+    attend_tiles(o, lse, q, k, v, e, GROUP(0), GROUP(1), a, &b);
 }
 
 // dq_i += scale sum_j ds_ij k_j, ds_ij = p_ij (keep_ij <dO_i, v_j> - delta_i)

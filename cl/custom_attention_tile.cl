@@ -4,8 +4,8 @@
  * Layout: as attention.clh; offsets [B+1]; parts [workers,slice], each a copy of the
  * inputs' gradients, but for those of which each query has an element of its own.
  * Work-group: 1 item; grid (tiles of the longest sequence, H, B), or (workers) where
- *             inputs get gradients.
- * Defines: WIDTH = d; VEC; ROWS, vectors of a tile.
+ *             inputs get gradients, or (1, H, B) if WHOLE is 1.
+ * Defines: WIDTH = d; VEC; ROWS, vectors of a tile; WHOLE.
  * Numerics: online softmax, exp2_below; backward recomputes the weights from lse.
  * Writes: every row of o, lse and delta; every row of the gradients, or adds to them,
  *         by mode; adds to parts. A tile belongs to one item, blocks and the tiles of a
@@ -58,9 +58,12 @@ kernel void custom_attention_forward(global float *restrict o,
     SET_INPUTS(b.e)
     e.reach = min(e.reach, c.apart);
 #if REWEIGH == 2
-    attend_weighted(o, lse, q, k, v, e, GROUP(0) * TILE, h, a, &b);
+    const int begin = GROUP(0) * TILE, end = WHOLE ? e.T : begin + TILE;
+    for (int first = begin; first < end; first += TILE) {
+        attend_weighted(o, lse, q, k, v, e, first, h, a, &b);
+    }
 #else
-    attend(o, lse, q, k, v, e, GROUP(0) * TILE, h, a, &b);
+    attend_tiles(o, lse, q, k, v, e, GROUP(0), h, a, &b);
 #endif
 }
 

@@ -4,8 +4,8 @@
  * Layout: as attention.clh; q_offsets, k_offsets [B+1]; tables as
  *         position_attention.clh, m counts the tile's rows.
  * Work-group: 1 item; grid (tiles of the longest sequence, H, B; in grad_q runs of
- *             sequences for B).
- * Defines: WIDTH = d; VEC; ROWS, vectors of a tile.
+ *             sequences for B; of the forward pass (1, H, B) if WHOLE is 1).
+ * Defines: WIDTH = d; VEC; ROWS, vectors of a tile; WHOLE.
  * Numerics: online softmax, exp2_below; backward recomputes the weights from lse.
  * Writes: every row of o and lse; every row of the gradients (added to with GRAD_ADD);
  *         adds to sums. A tile belongs to one item, blocks and sequences come in
@@ -26,7 +26,7 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
     const int h = GROUP(1);
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
     bias b = { table + table_of(t, h), 0, t.step };
-    attend(o, lse, q, k, v, e, GROUP(0) * TILE, h, a, &b);
+    attend_tiles(o, lse, q, k, v, e, GROUP(0), h, a, &b);
 }
 
 // dq_i (+)= scale sum_j ds_ij k_j, sums_ij += ds_ij of a run of sequences, if not null

@@ -17,6 +17,27 @@ int cla_attention_define_tile(cla_runtime *rt, const cla_attention_call *call, i
     return rows * vec;
 }
 
+bool cla_attention_has_heads(cla_runtime *rt, const cla_attention_call *call)
+{
+    const int64_t items = (int64_t)call->heads * call->sequences;
+    const int64_t units = cla_runtime_device(rt)->compute_units;
+    return cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE &&
+           items >= units * cla_tuned(rt, "attention_tile", "ITEMS", 4);
+}
+
+void cla_attention_whole(cla_runtime *rt, const cla_attention_call *call,
+                         cla_launch *launch)
+{
+    if (launch->groups[0] > 1 && cla_attention_has_heads(rt, call)) {
+        cla_define *define = launch->define;
+        while (define->name) {
+            define++;
+        }
+        *define = (cla_define){ "WHOLE", 1 };
+        launch->groups[0] = 1;
+    }
+}
+
 int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int longest,
                        const char *tile, cla_launch *launch)
 {
@@ -44,6 +65,7 @@ typedef struct pass {
     int quads, longest, products;
     int64_t layers;
     const cla_attention_change *change; // NULL: none
+    bool whole; // kernels of the tile schedule can attend from all tiles of a head
 } pass;
 
 /* Sets work-group size and defines of a pass of the group schedule, with tiles in
@@ -156,6 +178,9 @@ static cla_status launch_tiles(cla_runtime *rt, const cla_attention_call *call,
         launch->groups[0] = (size_t)p->change->workers;
         launch->groups[1] = launch->groups[2] = 1;
     }
+    if (p->whole) {
+        cla_attention_whole(rt, call, launch);
+    }
     launch->flops = 2.0 * p->products * call->width * call->heads * call->sequences *
                     (double)call->longest_q * call->longest_k;
     return p->layers ? cla_enqueue(rt, launch) : CLA_OK;
@@ -166,8 +191,14 @@ static pass pass_of_forward(cla_runtime *rt, const cla_attention_call *call,
 {
     const int quads =
         change && change->lean ? 1 : cla_tuned(rt, "attention", "QUADS", 2);
-    return (pass){ "attention", "attention_unit_group", quads, call->longest_q,
-                   2,           call->sequences,        change };
+    return (pass){ .file = "attention",
+                   .unit_file = "attention_unit_group",
+                   .quads = quads,
+                   .longest = call->longest_q,
+                   .products = 2,
+                   .layers = call->sequences,
+                   .change = change,
+                   .whole = !change || change->whole };
 }
 
 cla_status cla_attention_forward(cla_runtime *rt, const cla_attention_call *call,
@@ -188,13 +219,13 @@ cla_status cla_attention_forward(cla_runtime *rt, const cla_attention_call *call
 static pass pass_of_grad_q(const cla_attention_call *call,
                            const cla_attention_change *change, int64_t layers)
 {
-    return (pass){ "attention_grad_q",
-                   "attention_unit_grad_q",
-                   1,
-                   call->longest_q,
-                   3,
-                   layers,
-                   change };
+    return (pass){ .file = "attention_grad_q",
+                   .unit_file = "attention_unit_grad_q",
+                   .quads = 1,
+                   .longest = call->longest_q,
+                   .products = 3,
+                   .layers = layers,
+                   .change = change };
 }
 
 int cla_attention_grad_q_rows(cla_runtime *rt, const cla_attention_call *call,
@@ -234,10 +265,13 @@ static cla_status grad_kv(cla_runtime *rt, const cla_attention_call *call,
                           const cla_attention_grads *g,
                           const cla_attention_change *change, bool keys, bool values)
 {
-    const pass p = {
-        "attention_grad_kv",   "attention_unit_grad_kv", 1,     call->longest_k,
-        1 + 2 * keys + values, call->sequences,          change
-    };
+    const pass p = { .file = "attention_grad_kv",
+                     .unit_file = "attention_unit_grad_kv",
+                     .quads = 1,
+                     .longest = call->longest_k,
+                     .products = 1 + 2 * keys + values,
+                     .layers = call->sequences,
+                     .change = change };
     cla_launch launch = {
         .kernel = "attention_grad_kv",
         .args = { cla_buf(g->k), cla_buf(g->v), cla_buf(g->o), cla_buf(call->q),
@@ -296,8 +330,12 @@ cla_status cla_attention_weighted(cla_runtime *rt, const cla_attention_call *cal
                                   const cla_attention_grads *g,
                                   const cla_attention_change *change)
 {
-    const pass p = { "attention_weighted", NULL,  1, call->longest_q, 2,
-                     call->sequences,      change };
+    const pass p = { .file = "attention_weighted",
+                     .quads = 1,
+                     .longest = call->longest_q,
+                     .products = 2,
+                     .layers = call->sequences,
+                     .change = change };
     cla_launch launch = {
         .kernel = g ? "attention_weighted_delta" : "attention_weighted",
         .args = { g ? cla_mem(&g->delta) : cla_buf(call->o), cla_buf(call->lse),

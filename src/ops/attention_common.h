@@ -55,6 +55,15 @@ cla_status cla_attention_needs(cla_attention_call *call, cla_tape *tape, int n,
 int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int longest,
                        const char *tile, cla_launch *launch);
 
+/* Returns whether a device of the tile schedule has enough to do with a work-item for
+ * each head of a sequence. */
+bool cla_attention_has_heads(cla_runtime *rt, const cla_attention_call *call);
+
+/* If so, gives each work-item of a forward pass all tiles of a head: it then packs keys
+ * and values once. The launch has its defines and groups. */
+void cla_attention_whole(cla_runtime *rt, const cla_attention_call *call,
+                         cla_launch *launch);
+
 /* Sets the defines of a tile of vectors of VEC, ROWS of them or as many as fragments of
  * 16 rows need. Returns the rows of a tile. */
 int cla_attention_define_tile(cla_runtime *rt, const cla_attention_call *call, int rows,
@@ -90,7 +99,8 @@ cla_status cla_attention_delta(cla_tape *tape, const cla_attention_call *call,
 typedef struct cla_attention_change {
     const char *tile;      // file of the tile schedule's kernels
     const char *define[2]; // what kernels of the group schedule get as 1
-    bool lean; // items need registers: fewer columns each, shorter unrolled loops
+    bool lean;  // items need registers: fewer columns each, shorter unrolled loops
+    bool whole; // the tile schedule's forward pass knows cla_attention_whole
     const char *text; // replaces generated.clh; NULL: that file itself
     int64_t workers;  // groups of grad_q, each with tiles of its own; 0: one for each
     cla_arg args[20]; // behind those of the kernels, with CLA_ARG_END

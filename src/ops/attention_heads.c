@@ -7,12 +7,9 @@ static const char BACKWARD[] = "attention_backward_tile"; // kernel file
 bool cla_attention_by_heads(cla_runtime *rt, const cla_attention_call *call,
                             const cla_attention_grads *g)
 {
-    const int64_t items = (int64_t)call->heads * call->sequences;
-    const int64_t units = cla_runtime_device(rt)->compute_units;
     const bool apart = g->q != g->k && g->q != g->v;
     return g->q && (g->k || g->v) && (apart || call->q_rows == call->k_rows) &&
-           cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE &&
-           items >= units * cla_tuned(rt, BACKWARD, "ITEMS", 4);
+           cla_attention_has_heads(rt, call);
 }
 
 void cla_attention_plan_heads(cla_runtime *rt, const cla_attention_call *call,

@@ -50,9 +50,10 @@ static double flops_of(const cla_attention_call *a, int products)
            a->longest_k;
 }
 
-/* Queues a pass over tiles of sequences of at most longest rows. */
+/* Queues a pass over tiles of sequences of at most longest rows. whole: as
+ * cla_attention_whole. */
 static cla_status enqueue_tiles(cla_runtime *rt, const custom_call *call, int longest,
-                                int products, cla_launch *launch)
+                                int products, bool whole, cla_launch *launch)
 {
     const cla_attention_call *a = &call->attention;
     const int tile = plan(rt, call, longest, launch);
@@ -60,6 +61,9 @@ static cla_status enqueue_tiles(cla_runtime *rt, const custom_call *call, int lo
     launch->groups[0] = (size_t)((longest + tile - 1) / tile);
     launch->groups[1] = (size_t)a->heads;
     launch->groups[2] = (size_t)a->sequences;
+    if (whole) {
+        cla_attention_whole(rt, a, launch);
+    }
     launch->flops = flops_of(a, products);
     return a->sequences ? cla_enqueue(rt, launch) : CLA_OK;
 }
@@ -81,7 +85,7 @@ static cla_status forward(cla_runtime *rt, const custom_call *call)
                   cla_bytes(&a->args, sizeof a->args),
                   cla_bytes(&call->args, sizeof call->args) },
     };
-    return enqueue_tiles(rt, call, a->longest_q, 2, &launch);
+    return enqueue_tiles(rt, call, a->longest_q, 2, true, &launch);
 }
 
 /* Queues the cells: whether the mask shows a pair of each block, for all passes. */
@@ -200,7 +204,7 @@ static cla_status grad_kv(cla_runtime *rt, const custom_call *call,
                   cla_bytes(&call->args, sizeof call->args), cla_i32(g->k_mode),
                   cla_i32(g->v_mode) },
     };
-    return enqueue_tiles(rt, call, a->longest_k, 4, &launch);
+    return enqueue_tiles(rt, call, a->longest_k, 4, false, &launch);
 }
 
 /* Distributes the tiles of queries over workers: one for each tile, unless inputs get
@@ -282,7 +286,7 @@ static cla_status launch_delta(cla_tape *tape, const custom_call *call,
                   cla_bytes(&a->args, sizeof a->args),
                   cla_bytes(&call->args, sizeof call->args) },
     };
-    return enqueue_tiles(cla_tape_runtime(tape), call, a->longest_q, 2, &launch);
+    return enqueue_tiles(cla_tape_runtime(tape), call, a->longest_q, 2, false, &launch);
 }
 
 static cla_status backward(cla_tape *tape, void *saved)

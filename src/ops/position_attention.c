@@ -37,7 +37,8 @@ static cla_attention_change change_of(const cla_memory *table,
                                       const position_args *args, const cla_memory *sums)
 {
     cla_attention_change change = { .tile = "position_attention_tile",
-                                    .define = { "TABLE" } };
+                                    .define = { "TABLE" },
+                                    .whole = true };
     change.args[0] = cla_mem(table);
     change.args[1] = cla_bytes(args, sizeof *args);
     if (sums) {

@@ -26,7 +26,7 @@ static cla_runtime *runtime_of(const char *unit, cla_precision precision,
 {
     cla_runtime *rt = test_runtime_at(unit, precision);
     TEST_OK(
-        cla_tuning_set(rt, "attention_backward_tile", "ITEMS", b->heads ? 0 : 1024));
+        cla_tuning_set(rt, "attention_tile", "ITEMS", b->heads ? 0 : 1024));
     return rt;
 }
 

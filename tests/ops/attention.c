@@ -72,7 +72,7 @@ static const double BAR = 5e-6;
 static void check(cla_runtime *rt, attention_case *c)
 {
     const int items = c->heads ? 0 : 1024; // for each unit; these cases have fewer
-    TEST_OK(cla_tuning_set(rt, "attention_backward_tile", "ITEMS", items));
+    TEST_OK(cla_tuning_set(rt, "attention_tile", "ITEMS", items));
     prepare(rt, c);
     const int64_t Nq = cla_ragged_tokens(c->q_rows), Nk = cla_ragged_tokens(c->k_rows);
     op_case op = {
@@ -126,6 +126,8 @@ Test(attention, matches_oracle_and_gradient)
         { 2, 3, 24, .T = { 33, 17 }, .S = { 16, 35 }, .view = true, .heads = true },
         { 2, 2, 24, .T = { 130, 70 }, .causal = true, .heads = true },
         { 2, 1, 91, .T = { 64, 20 }, .S = { 65, 131 }, .heads = true },
+        { 1, 1, 3, .T = { 70 }, .S = { 530 }, .heads = true }, // more than are kept
+        { 1, 1, 3, .T = { 530 }, .S = { 70 }, .causal = true, .heads = true },
     };
     check_all(cases, sizeof cases / sizeof *cases, check);
 }
@@ -198,7 +200,7 @@ Test(attention, takes_one_tensor_for_all)
                          .context = &c,
                          .bar = BAR };
     // allows backward by heads
-    TEST_OK(cla_tuning_set(rt, "attention_backward_tile", "ITEMS", 0));
+    TEST_OK(cla_tuning_set(rt, "attention_tile", "ITEMS", 0));
     check_op(rt, &op); // by tiles, as sequences of q and k may cross
     cla_ragged_free(&c.k_rows);
     c.k_rows = c.q_rows;

@@ -216,7 +216,7 @@ Test(custom_attention, goes_back_by_heads_and_by_tiles)
     };
     cla_runtime *rt = test_runtime();
     for (int items = 0; items <= 1024; items += 1024) {
-        TEST_OK(cla_tuning_set(rt, "attention_backward_tile", "ITEMS", items));
+        TEST_OK(cla_tuning_set(rt, "attention_tile", "ITEMS", items));
         for (size_t i = 0; i < (test_tiny() ? 1 : sizeof cases / sizeof *cases); i++) {
             check(rt, &cases[i]);
         }

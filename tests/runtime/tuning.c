@@ -101,7 +101,7 @@ static const struct {
     { "attention_tile", "ROWS", "-1", "is -1, must be" },
     { "attention_tile", "ROWS", "3", "is 3, must be" },
     { "attention_backward_tile", "ROWS", "0", "is 0, must be" },
-    { "attention_backward_tile", "ITEMS", "-1", "is -1, must be" },
+    { "attention_tile", "ITEMS", "-1", "is -1, must be" },
     { "custom_attention_tile", "ROWS", "8", "is 8, must be" },
     { "conv_attention_2d", "WG", "32", "is 32, must be" },
     { "conv_attention_2d", "FFT_SIDE", "65536", "is 65536, must be" },
