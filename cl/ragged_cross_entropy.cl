@@ -2,15 +2,12 @@
  * of its rows.
  *
  * Layout: x, dx, logp [N]; offsets [B+1]; targets, lse, cost [B]; loss, weight [1].
- * Work-group: WG items to a sequence; in the mean one group in all.
- * Defines: WG, a power of two; 1 on CPU devices.
+ * Work-group: as row.clh, with a sequence for a row; in the mean one group in all.
+ * Defines: WG, a power of two, and VEC, as row.clh.
  * Numerics: the sequence's maximum is subtracted; sums in f32, by a tree over items.
  * Writes: lse, cost, logp, loss, weight whole; dx whole (added to when add). */
 #include "ragged_cross_entropy_args.h"
-
-#ifndef WG
-#define WG 64
-#endif
+#include "row.clh"
 
 INLINE bool is_counted(int target, int length)
 {
@@ -25,24 +22,21 @@ kernel void pointer_rows(global float *restrict lse, global float *restrict cost
                          global const int *restrict targets,
                          global const int *restrict offsets, pointer_args g)
 {
-    local float scratch[WG];
-    const int lid = LANE(0), b = GROUP(0), first = offsets[b];
+    ROW_SCRATCH(1);
+    const int b = GROUP(0), first = offsets[b];
     const int length = offsets[b + 1] - first, target = targets[b];
-    float top = SCORE_MIN, sum = 0.0f;
+    const int count = g.given ? 0 : length;
     x += first;
-    for (int n = lid; n < (g.given ? 0 : length); n += WG) {
-        top = fmax(top, x[n]);
-    }
-    top = group_max(top, scratch, lid, WG);
-    for (int n = lid; n < (g.given ? 0 : length); n += WG) {
-        sum += exp(x[n] - top);
-    }
-    sum = group_sum(sum, scratch, lid, WG);
+    const float top = ROW_MAX(x, count);
+    float sum;
+    ROW_SUM(sum, c, count, row_exp(AT(x, c) - top));
     const float all = g.given || length == 0 ? 0.0f : top + log(sum);
-    for (int n = lid; n < (logp ? length : 0); n += WG) {
-        logp[first + n] = g.given ? log(x[n] + g.least) : x[n] - all;
+    if (logp && g.given) {
+        ROW_PUT(logp + first, c, length, log(AT(x, c) + g.least), false);
+    } else if (logp) {
+        ROW_PUT(logp + first, c, length, AT(x, c) - all, false);
     }
-    if (lid == 0) {
+    if (ROW_LANE == 0) {
         float z = 0.0f;
         if (is_counted(target, length)) {
             z = g.given ? -log(x[target] + g.least) : all - x[target];
@@ -87,15 +81,14 @@ kernel void pointer_backward(global float *restrict dx, global const float *rest
     const int b = GROUP(0), first = offsets[b];
     const int length = offsets[b + 1] - first, target = targets[b];
     const float f = is_counted(target, length) ? weight[0] * dloss[0] : 0.0f;
-    for (int n = LANE(0); n < length; n += WG) {
-        const size_t at = (size_t)first + n;
-        const bool hit = n == target;
-        float z = 0.0f;
-        if (f != 0.0f && g.given) {
-            z = hit ? -1.0f / (x[at] + g.least) : 0.0f;
-        } else if (f != 0.0f) {
-            z = exp(x[at] - lse[b]) - (hit ? 1.0f : 0.0f);
-        }
-        dx[at] = g.add ? dx[at] + f * z : f * z;
+    dx += first;
+    x += first;
+    if (f != 0.0f && !g.given) {
+        ROW_PUT(dx, c, length, f * row_exp(AT(x, c) - lse[b]), g.add);
+    } else if (!g.add) {
+        EACH_COLUMN(c, length, AT(dx, c) = 0.0f);
+    }
+    if (f != 0.0f && ROW_LANE == target % WG) { // the item whose column it is
+        dx[target] -= f * (g.given ? 1.0f / (x[target] + g.least) : 1.0f);
     }
 }

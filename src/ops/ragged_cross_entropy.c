@@ -17,7 +17,7 @@ typedef struct saved {
 static cla_status launch_groups(cla_tape *tape, const saved *s, int64_t groups,
                                 cla_launch *launch)
 {
-    cla_spread_rows(cla_tape_runtime(tape), launch, groups, 1);
+    cla_spread_each_row(cla_tape_runtime(tape), launch, groups, CLA_WG, 1);
     launch->file = OP;
     launch->flops = 10.0 * (double)s->rows->tokens;
     return groups ? cla_enqueue(cla_tape_runtime(tape), launch) : CLA_OK;

@@ -17,18 +17,15 @@ cla_runs cla_runs_of(int64_t n)
 cla_status cla_sum_runs(cla_runtime *rt, const cla_memory *partial, cla_summed summed,
                         const cla_tensor *a, const cla_tensor *b)
 {
-    const bool tile = cla_tiled(rt);
     const cla_runs runs = cla_runs_of(cla_size(a));
-    const cla_launch launch = {
-        .file = tile ? "sum_tile" : "sum",
+    cla_launch launch = {
+        .file = "sum",
         .kernel = "sum_runs",
-        .define = { { tile ? "VEC" : "WG", tile ? cla_vector_width(rt) : CLA_WG },
-                    { "SUMMED", (int)summed } },
-        .groups = { (size_t)runs.count },
-        .local = { tile ? 1 : CLA_WG },
         .args = { cla_mem(partial), cla_buf(a), cla_buf(b), cla_i32(cla_size(a)),
                   cla_i32(runs.each) },
     };
+    cla_spread_each_row(rt, &launch, runs.count, CLA_WG, 1);
+    launch.define[cla_tiled(rt) ? 2 : 1] = (cla_define){ "SUMMED", (int)summed };
     return cla_enqueue(rt, &launch);
 }
 

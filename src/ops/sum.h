@@ -3,7 +3,7 @@
 
 #include "tensor/tensor.h"
 
-/* What is summed, as cl/sum.clh numbers it. */
+/* What is summed, as cl/sum.cl numbers it. */
 typedef enum cla_summed {
     CLA_SUMMED_VALUES,
     CLA_SUMMED_SQUARES,
