@@ -17,27 +17,6 @@ int cla_attention_define_tile(cla_runtime *rt, const cla_attention_call *call, i
     return rows * vec;
 }
 
-bool cla_attention_has_heads(cla_runtime *rt, const cla_attention_call *call)
-{
-    const int64_t items = (int64_t)call->heads * call->sequences;
-    const int64_t units = cla_runtime_device(rt)->compute_units;
-    return cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE &&
-           items >= units * cla_tuned(rt, "attention_tile", "ITEMS", 4);
-}
-
-void cla_attention_whole(cla_runtime *rt, const cla_attention_call *call,
-                         cla_launch *launch)
-{
-    if (launch->groups[0] > 1 && cla_attention_has_heads(rt, call)) {
-        cla_define *define = launch->define;
-        while (define->name) {
-            define++;
-        }
-        *define = (cla_define){ "WHOLE", 1 };
-        launch->groups[0] = 1;
-    }
-}
-
 int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int longest,
                        const char *tile, cla_launch *launch)
 {

@@ -1,8 +1,28 @@
-/* attention_heads.c - the backward pass of attention with a work-item for each head of
- * a sequence. */
+/* attention_heads.c - attention with a work-item for each head of a sequence. */
 #include "ops/attention_common.h"
 
 static const char BACKWARD[] = "attention_backward_tile"; // kernel file
+
+bool cla_attention_has_heads(cla_runtime *rt, const cla_attention_call *call)
+{
+    const int64_t items = (int64_t)call->heads * call->sequences;
+    const int64_t units = cla_runtime_device(rt)->compute_units;
+    return cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE &&
+           items >= units * cla_tuned(rt, "attention_tile", "ITEMS", 4);
+}
+
+void cla_attention_whole(cla_runtime *rt, const cla_attention_call *call,
+                         cla_launch *launch)
+{
+    if (launch->groups[0] > 1 && cla_attention_has_heads(rt, call)) {
+        cla_define *define = launch->define;
+        while (define->name) {
+            define++;
+        }
+        *define = (cla_define){ "WHOLE", 1 };
+        launch->groups[0] = 1;
+    }
+}
 
 bool cla_attention_by_heads(cla_runtime *rt, const cla_attention_call *call,
                             const cla_attention_grads *g)

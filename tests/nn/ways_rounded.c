@@ -25,8 +25,7 @@ static cla_runtime *runtime_of(const char *unit, cla_precision precision,
                                const batch *b)
 {
     cla_runtime *rt = test_runtime_at(unit, precision);
-    TEST_OK(
-        cla_tuning_set(rt, "attention_tile", "ITEMS", b->heads ? 0 : 1024));
+    TEST_OK(cla_tuning_set(rt, "attention_tile", "ITEMS", b->heads ? 0 : 1024));
     return rt;
 }
 
