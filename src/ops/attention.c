@@ -126,18 +126,15 @@ static int plan(cla_runtime *rt, const cla_attention_call *call, const pass *p,
 static void change_launch(const cla_attention_change *change, bool group,
                           cla_launch *launch)
 {
-    size_t args = 0, defines = 0;
+    size_t args = 0;
     while (launch->args[args].kind != CLA_ARG_END) {
         args++;
     }
     for (const cla_arg *more = change->args; more->kind != CLA_ARG_END; more++) {
         launch->args[args++] = *more;
     }
-    while (launch->define[defines].name) {
-        defines++;
-    }
     for (int i = 0; group && i < 2 && change->define[i]; i++) {
-        launch->define[defines++] = (cla_define){ change->define[i], 1 };
+        cla_launch_define(launch, change->define[i], 1);
     }
     launch->text = change->text;
 }

@@ -15,11 +15,7 @@ void cla_attention_whole(cla_runtime *rt, const cla_attention_call *call,
                          cla_launch *launch)
 {
     if (launch->groups[0] > 1 && cla_attention_has_heads(rt, call)) {
-        cla_define *define = launch->define;
-        while (define->name) {
-            define++;
-        }
-        *define = (cla_define){ "WHOLE", 1 };
+        cla_launch_define(launch, "WHOLE", 1);
         launch->groups[0] = 1;
     }
 }

@@ -28,12 +28,8 @@ static norm_shape shape_of(const saved *s, int32_t run)
 /* Adds the define that makes the kernels those of rms_norm. */
 static void choose(const saved *s, cla_launch *launch)
 {
-    int i = 0;
-    while (launch->define[i].name) {
-        i++;
-    }
     if (!s->beta) {
-        launch->define[i] = (cla_define){ "CENTRED", 0 };
+        cla_launch_define(launch, "CENTRED", 0);
     }
 }
 

@@ -25,7 +25,7 @@ cla_status cla_sum_runs(cla_runtime *rt, const cla_memory *partial, cla_summed s
                   cla_i32(runs.each) },
     };
     cla_spread_each_row(rt, &launch, runs.count, CLA_WG, 1);
-    launch.define[cla_tiled(rt) ? 2 : 1] = (cla_define){ "SUMMED", (int)summed };
+    cla_launch_define(&launch, "SUMMED", (int)summed);
     return cla_enqueue(rt, &launch);
 }
 

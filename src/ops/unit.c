@@ -140,13 +140,9 @@ void cla_unit_define(cla_launch *launch, const cla_unit_state *unit)
     if (!unit) {
         return;
     }
-    cla_define *to = launch->define;
-    while (to->name) {
-        to++;
-    }
-    *to++ = (cla_define){ "BF16", 1 };
-    *to++ = (cla_define){ "UNIT", (int)unit->unit };
-    *to = (cla_define){ "CONVERTS", unit->converts };
+    cla_launch_define(launch, "BF16", 1);
+    cla_launch_define(launch, "UNIT", (int)unit->unit);
+    cla_launch_define(launch, "CONVERTS", unit->converts);
 }
 
 const char *cla_unit_option(const cla_unit_state *unit)

@@ -290,6 +290,16 @@ typedef struct cla_launch {
                   // kernels use GROUP(dim) of the prelude, never get_group_id
 } cla_launch;
 
+/* Appends a define to those of a launch. */
+static inline void cla_launch_define(cla_launch *launch, const char *name, int value)
+{
+    cla_define *to = launch->define;
+    while (to->name) {
+        to++;
+    }
+    *to = (cla_define){ name, value };
+}
+
 /* Queues a kernel, and builds its program at the first use.
  * Errors: CLA_E_DEVICE (with the build log), CLA_E_NOMEM. */
 cla_status cla_enqueue(cla_runtime *rt, const cla_launch *launch);
